@@ -15,7 +15,7 @@
 //! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
-//! | plain, in a function of `std::basic_string`; a store in a function of C on strings (`strings`) | plain |
+//! | plain, in a function of the C or C++ library on strings (`strings`) | plain; a load of a whole word, where bytes are meant, is no access |
 //! | plain, of a module with shared memory that another linker than coyote-cc made | plain: linkers demand atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library or the system's libc or libc++ |
@@ -129,14 +129,12 @@ impl Orderings {
                 .iter()
                 .map(|site| {
                     let function = table.functions.get(site.location.function as usize);
+                    if let Some(known) = function.and_then(|f| strings::atomicity(&f.name, site)) {
+                        return known;
+                    }
                     match atomicity(site, &module, &mut sources) {
                         Atomicity::Plain if function.is_some_and(|f| volatile::is_one(&f.name)) => {
                             Atomicity::Unknown
-                        }
-                        Atomicity::Unknown
-                            if function.is_some_and(|f| strings::are_plain(&f.name, site.kind())) =>
-                        {
-                            Atomicity::Plain
                         }
                         Atomicity::Atomic(None) if function.is_some_and(|f| f.name == OF_THE_LINKER) => {
                             Atomicity::Atomic(Some(Order::always(Ordering::SeqCst)))

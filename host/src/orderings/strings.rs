@@ -1,48 +1,89 @@
 //! Functions on strings of the system's libc and libc++, whose accesses are plain in the source.
 //!
 //! These libraries are built without atomics, so an access of them may have been atomic: those of locks, reference
-//! counts, locales and streams are. Strings are not shared by the library, but by the program:
+//! counts, locales and streams are. But the library does not share strings; the program does.
 //!
 //! - `std::basic_string` is the container whose functions are compiled in libc++; the others are templates that are
 //!   compiled with the program.
-//! - Functions of C that write a string write its bytes and no others. They, and those that search it, read whole words,
-//!   and so bytes behind the end, which another worker may write: their loads do not count.
+//! - Functions of C write the bytes of a string and no others. Some of them read whole words, and so bytes behind the
+//!   end of the string, which another worker may write at the same time: these loads are no accesses of the program.
+//!   The bytes of the word in which the string ends are read one by one afterwards.
 
+use super::Atomicity;
 use coyote_abi::OpKind;
+use coyote_instrumenter::Site;
 
-/// Functions of musl's `string.h` and `wchar.h` that write a string. `strtok` also writes its own state, which it
-/// does not share safely.
-const WRITERS: &[&str] = &[
+/// Functions of musl that read whole words.
+const BY_WORDS: &[&str] = &[
+    "strlen",
+    "strnlen",
+    "memchr",
+    "strchr",
+    "strchrnul",
+    "__strchrnul",
     "strcpy",
     "stpcpy",
     "__stpcpy",
     "strncpy",
     "stpncpy",
     "__stpncpy",
+    "strlcpy",
+    "memccpy",
+];
+
+/// Functions of musl that access what they are asked for and nothing else. `strtok` also has a state of its own, which
+/// the standard does not let threads share.
+const EXACT: &[&str] = &[
+    "strcmp",
+    "strncmp",
+    "strcasecmp",
+    "strncasecmp",
+    "strrchr",
+    "memrchr",
+    "__memrchr",
+    "strstr",
+    "memmem",
+    "memcmp",
+    "strspn",
+    "strcspn",
+    "strpbrk",
     "strcat",
     "strncat",
-    "strlcpy",
     "strlcat",
-    "memccpy",
     "strtok",
     "strtok_r",
     "__strtok_r",
     "strsep",
+    "swab",
+    "wcslen",
+    "wcsnlen",
+    "wcscmp",
+    "wcsncmp",
+    "wcschr",
+    "wcsrchr",
     "wcscpy",
     "wcpcpy",
     "wcsncpy",
     "wcpncpy",
     "wcscat",
     "wcsncat",
+    "wmemchr",
+    "wmemcmp",
     "wmemcpy",
     "wmemmove",
     "wmemset",
-    "swab",
 ];
 
-/// Whether accesses of this kind are plain in the function of this name, as linkers write it.
-pub fn are_plain(name: &str, kind: OpKind) -> bool {
-    is_of_cxx_string(name) || kind == OpKind::Store && WRITERS.contains(&name)
+/// What a load or store is in the function of this name, as linkers write it, if that is such a function.
+pub fn atomicity(name: &str, site: &Site) -> Option<Atomicity> {
+    match site.kind() {
+        OpKind::Load if BY_WORDS.contains(&name) && site.size > 1 => Some(Atomicity::None),
+        OpKind::Load | OpKind::Store => {
+            let known = BY_WORDS.contains(&name) || EXACT.contains(&name) || is_of_cxx_string(name);
+            known.then_some(Atomicity::Plain)
+        }
+        _ => None,
+    }
 }
 
 fn is_of_cxx_string(name: &str) -> bool {
@@ -67,7 +108,7 @@ mod tests {
             "_ZNSt3__212basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE9push_backEc",
             "_ZNKSt3__112basic_stringIwE",
         ] {
-            assert!(are_plain(name, OpKind::Load), "{name}");
+            assert!(is_of_cxx_string(name), "{name}");
         }
         for name in [
             "std::__2::__shared_weak_count::lock()",
@@ -76,8 +117,7 @@ mod tests {
             "_ZNSt3__215basic_streambufIcE",
             "basic_string<char>::size()",
         ] {
-            assert!(!are_plain(name, OpKind::Store), "{name}");
+            assert!(!is_of_cxx_string(name), "{name}");
         }
-        assert!(are_plain("strcpy", OpKind::Store) && !are_plain("strcpy", OpKind::Load));
     }
 }
