@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         println!("{module} {test}: {}, at most {:.1} s", found.iterations(), found.seconds_max);
         ensure!(found.seconds_max < SECONDS_MAX, "{test} takes {:.0} s", found.seconds_max);
         (cells[3], cells[4], cells[5]) = (found.kind.clone(), found.iterations(), found.by());
-        *line = format!("| {} |", cells.join(" | ").replace("|  |", "| |"));
+        *line = format!("| {} |", cells.join(" | ")).replace("|  |", "| |");
         if !arguments.no_corrections {
             println!("{module} {}", sample.correction()?);
         }
