@@ -266,11 +266,10 @@ impl Strategy for ChessFair {
         let same = self.changes == Some(view.changes) && self.last.is_some_and(|last| last.accesses);
         // A worker that waits for `worker` itself stops waiting when the last step of `worker` is taken into
         // account.
-        if !same || self.waits.iter().any(|(_, u)| *u != worker) {
+        if !same || self.waits.iter().any(|(_, u)| *u != worker) || self.is_random(view) {
             return 0;
         }
         let steps = match view.step % BETWEEN_YIELDS {
-            _ if self.is_random(view) => 0,
             0 => 0,
             passed => BETWEEN_YIELDS - passed,
         };
