@@ -4,7 +4,7 @@
 //! next to it: the program as it was built, and the traces. The bundle must replay, and a run must find the
 //! bug again in the program as it is built now.
 
-use crate::command::cargo;
+use crate::command;
 use crate::files;
 use crate::guests::rust::{self, Target};
 use crate::guests::{crates, debug_info, output};
@@ -45,13 +45,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let tool = match &arguments.tool {
-        Some(tool) => std::path::absolute(tool)?,
-        None => {
-            cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
-            std::path::absolute(files::target().join("release/coyote-wasm"))?
-        }
-    };
+    let tool = command::tool(arguments.tool.as_deref())?;
     let modules = build()?;
     for bug in &BUGS {
         let found = find(&tool, &modules, bug, arguments.write)?;

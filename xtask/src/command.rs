@@ -1,7 +1,9 @@
 //! Running other programs.
 
+use crate::files::target;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The cargo that runs this task.
@@ -20,6 +22,18 @@ pub fn cargo(arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let status = command.status().context("cargo cannot be started")?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));
     Ok(())
+}
+
+/// The absolute path of a coyote-wasm: of the `given` one, or else of the one that this workspace builds.
+///
+/// # Errors
+/// It does not build.
+pub fn tool(given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(given) = given {
+        return Ok(std::path::absolute(given)?);
+    }
+    cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
+    Ok(std::path::absolute(target().join("release/coyote-wasm"))?)
 }
 
 /// The text that cargo prints to its standard output.

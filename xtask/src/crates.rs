@@ -5,7 +5,7 @@
 //! the number of iterations and the seed are fixed, so that the file changes only if the tool or a program
 //! changes.
 
-use crate::command::cargo;
+use crate::command;
 use crate::files;
 use crate::guests::output;
 use crate::guests::rust::{Target, cargo_in};
@@ -83,13 +83,7 @@ pub struct Explored {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let tool = match &arguments.tool {
-        Some(tool) => std::path::absolute(tool)?,
-        None => {
-            cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
-            std::path::absolute(files::target().join("release/coyote-wasm"))?
-        }
-    };
+    let tool = command::tool(arguments.tool.as_deref())?;
     let mut crates = Vec::new();
     build(&["--bins"], &[])?;
     for (name, version) in dependencies()? {

@@ -5,7 +5,7 @@
 //! `kind`, `iteration` and `by` are written here, the others by hand. Everything is measured with default options and
 //! one job, so that each figure depends on nothing but the version.
 
-use crate::command::cargo;
+use crate::command;
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -42,13 +42,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let tool = match &arguments.tool {
-        Some(tool) => std::path::absolute(tool)?,
-        None => {
-            cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
-            std::path::absolute(files::target().join("release/coyote-wasm"))?
-        }
-    };
+    let tool = command::tool(arguments.tool.as_deref())?;
     let path = files::root().join("examples/README.md");
     let text = files::read_text(&path)?;
     let mut lines: Vec<String> = text.lines().map(String::from).collect();

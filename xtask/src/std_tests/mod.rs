@@ -16,7 +16,7 @@ mod page;
 mod results;
 mod stage;
 
-use crate::command::cargo;
+use crate::command;
 use crate::files;
 use crate::guests::Toolchain;
 use crate::guests::rust::Target;
@@ -56,13 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let expected = Expected::read()?;
     let modules = stage::build()?;
-    let tool = match &arguments.tool {
-        Some(tool) => std::path::absolute(tool)?,
-        None => {
-            cargo(&["build", "--release", "-p", "coyote-wasm"], &[])?;
-            std::path::absolute(files::target().join("release/coyote-wasm"))?
-        }
-    };
+    let tool = command::tool(arguments.tool.as_deref())?;
     let mut outcomes = Vec::new();
     for (group, module) in stage::GROUPS.iter().zip(&modules) {
         outcomes.extend(explore(arguments, &tool, group.name, module)?);
