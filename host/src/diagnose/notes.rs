@@ -79,7 +79,7 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
             early.step
         ),
         Timers::Ordered => format!(
-            "a timeout of {who} fired at step {} while {others} could run that had changed nothing for long \
+            "a timeout of {who} fired at step {} while {others} could run that may have polled for long \
              (docs/wasi.md, \"Time\")",
             early.step
         ),

@@ -55,6 +55,7 @@ impl Runtime {
             call_stack: _,
             // Counts for a bound, like steps.
             alone_ticks: _,
+            waited: _,
             // Follows from the announced operations.
             fault_asked: _,
             // `events` are for strategies, `output` is for the user, the others are about one step.

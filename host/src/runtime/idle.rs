@@ -8,9 +8,13 @@
 //! worker is *idle* once it has made [`IDLE_STEPS`] steps since it last changed anything that others could see, and a
 //! timeout also fires when all workers that can run are idle. Steps that change nothing are loads, attempts (try-locks
 //! and compare-exchanges, which count as such even if they succeed), fences, yields, rounds of loops, and writes of a
-//! worker to its own stack. A worker that waits by storing or exchanging (`while lock.swap(true) {}`) is never idle,
-//! and one that only computes for that long counts as idle: the first can keep time from passing, the second lets it
-//! pass too soon, which reports mention.
+//! worker to its own stack. One that only computes for that long counts as idle, and lets time pass too soon, which
+//! reports mention.
+//!
+//! A worker that waits by storing or exchanging (`while lock.swap(true) {}`, or a flag that is read under a lock) is
+//! never idle, and cannot be told from one that works. A timeout therefore also fires when it has been the earliest for
+//! [`WAIT_STEPS`] steps of the execution, which are more than those of most tests; after that has happened once,
+//! [`WAIT_STEPS_AGAIN`] steps are enough, since some worker seems to poll like that.
 //!
 //! A timeout whose time has come because a worker reads the clock in a loop may fire as well.
 //!
@@ -24,6 +28,21 @@ use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId};
 /// Steps without a change after which a worker is idle. Loops that wait make a handful of steps in each round.
 pub const IDLE_STEPS: u32 = 1_000;
 
+/// Steps for which the earliest timeout waits for workers that are not idle.
+pub const WAIT_STEPS: u64 = 1 << 15;
+
+/// The same in an execution in which a timeout has waited for so long before.
+pub const WAIT_STEPS_AGAIN: u64 = 1 << 12;
+
+/// How long timeouts have waited for workers that are not idle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waited {
+    /// The execution's number of steps when no timeout was pending, or when the last one fired.
+    since: u64,
+    /// Whether one has fired because it had waited for long.
+    for_long: bool,
+}
+
 impl Runtime {
     /// The timeout that may fire now.
     #[inline]
@@ -31,9 +50,25 @@ impl Runtime {
         let earliest = self.clock.earliest()?;
         let may = match self.timers {
             Timers::Any => true,
-            Timers::Ordered => self.clock.is_due() || self.all_idle(),
+            Timers::Ordered => self.clock.is_due() || self.all_idle() || self.steps_to_wait() == 0,
         };
         may.then_some(earliest)
+    }
+
+    /// Number of accesses that the running worker can execute before a timeout may fire that may not fire now.
+    pub fn accesses_before_timeout(&self, running: WorkerId) -> u64 {
+        if self.timers == Timers::Any || self.clock.earliest().is_none() {
+            return u64::MAX;
+        }
+        let others_are_idle = self.enabled.iter().all(|w| *w == running || self.is_idle(*w));
+        let to_idle = u64::from(IDLE_STEPS - self.worker(running).idle_steps);
+        if others_are_idle { to_idle.min(self.steps_to_wait()) } else { self.steps_to_wait() }
+    }
+
+    /// Number of steps until the earliest timeout fires whatever workers do.
+    fn steps_to_wait(&self) -> u64 {
+        let steps = if self.waited.for_long { WAIT_STEPS_AGAIN } else { WAIT_STEPS };
+        (self.waited.since + steps).saturating_sub(self.steps)
     }
 
     /// Whether the time of the earliest pending timeout has come, although it has not fired.
@@ -42,12 +77,19 @@ impl Runtime {
     }
 
     fn all_idle(&self) -> bool {
-        self.enabled.iter().all(|w| self.worker(*w).idle_steps >= IDLE_STEPS)
+        self.enabled.iter().all(|w| self.is_idle(*w))
+    }
+
+    fn is_idle(&self, id: WorkerId) -> bool {
+        self.worker(id).idle_steps >= IDLE_STEPS
     }
 
     /// Counts a step that the worker has executed.
     pub(super) fn count_idle(&mut self, id: WorkerId) {
         let pending = self.clock.earliest().is_some();
+        if !pending {
+            self.waited.since = self.steps;
+        }
         if !pending && !self.footprint.recording {
             self.workers[id.index()].idle_steps = 0;
             return;
@@ -90,11 +132,14 @@ impl Runtime {
         }
     }
 
-    /// Records that a timeout fires: if its time had not come, because all other workers are idle or wait.
+    /// Records that a timeout fires: if its time had not come, because all other workers are idle or wait, or because
+    /// it waited for long.
     pub(super) fn count_fired(&mut self, id: WorkerId) {
         if self.timers == Timers::Any {
             return;
         }
+        self.waited.for_long |= !self.clock.is_due() && !self.all_idle();
+        self.waited.since = self.steps;
         self.workers[id.index()].idle_steps = 0;
         if !self.clock.is_due() {
             self.ids().for_each(|worker| self.touch_idleness(worker, Effect::Await));

@@ -128,6 +128,7 @@ pub struct Runtime {
     pub fault_counts: FaultCounts,
     /// When a pending timeout may fire.
     pub timers: Timers,
+    waited: idle::Waited,
     /// Whether a normal mutex can be unlocked by a worker that does not hold it: POSIX leaves that open.
     pub foreign_unlocks: bool,
     /// Whether the program asked for more memory than the user lets it have.
@@ -202,6 +203,7 @@ impl Runtime {
             monitors,
             fault_counts,
             timers,
+            waited,
             foreign_unlocks,
             memory_refused,
             worker_local_word,
@@ -242,6 +244,7 @@ impl Runtime {
         monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
         *timers = other.timers;
+        *waited = other.waited;
         *foreign_unlocks = other.foreign_unlocks;
         *memory_refused = other.memory_refused;
         *worker_local_word = other.worker_local_word;

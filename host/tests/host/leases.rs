@@ -8,6 +8,7 @@ use coyote_wasm::instrumenter::Options;
 use coyote_wasm::machine::lease::{Leases, Mutant};
 use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::outcome::Outcome;
+use coyote_wasm::runtime::Timers;
 use coyote_wasm::strategies::catalog::{self, SAMPLERS};
 use coyote_wasm::strategies::{Context, Iteration, Profiler, Strategy};
 use std::collections::BTreeMap;
@@ -170,6 +171,33 @@ fn random_windows_of_long_executions_do_not_depend_on_leases() {
             assert!(execution.machine_mut().lease_mut().steps_made - before > 10_000, "{name}");
         }
     });
+}
+
+/// A timeout that fires because workers have done nothing for long, or after a long wait, does so at the same step with
+/// leases and without.
+#[test]
+fn timeouts_that_wait_for_workers_do_not_depend_on_leases() {
+    let settings = Settings { timers: Timers::Ordered, ..guest::settings() };
+    let cases = guest::wat_file("../../cases/wat/polls_by_writing.wat");
+    for (file, test) in
+        [(guest::wat_file("order.wat"), "spins"), (cases.clone(), "swap"), (cases, "stdpolls")]
+    {
+        let artifact = guest::compile(&wat::parse_file(&file).unwrap(), &Options::default()).unwrap();
+        guest::with(&artifact, test, &settings, |execution| {
+            for name in ["random", "pct:2+chess-fair", "pos+chess-fair"] {
+                let before = execution.machine_mut().lease_mut().steps_made;
+                let mut of = |leases| courses(execution, make(name).expect("it is known"), leases, 5);
+                let given = of(Leases::Given);
+                assert!(given == of(Leases::SomeRefused) && given == of(Leases::Refused), "{test}, {name}");
+                for course in &given {
+                    assert_eq!(course.outcome, Outcome::Passed, "{test}, {name}");
+                    let fired = course.choices.iter().filter(|c| matches!(c, Choice::Timeout { .. })).count();
+                    assert_eq!(fired, 1, "{test}, {name}");
+                }
+                assert!(execution.machine_mut().lease_mut().steps_made - before > 500, "{test}, {name}");
+            }
+        });
+    }
 }
 
 /// The results of some iterations with a planted fault, and whether the table is right after each.

@@ -92,7 +92,8 @@ impl Scheduler {
         }
         self.watched.clear();
         let before_look = self.look_up_at.saturating_sub(view.step);
-        let steps = strategy.quiet(worker, &view, &mut self.watched).min(before_look);
+        let before_timeout = self.runtime.accesses_before_timeout(worker);
+        let steps = strategy.quiet(worker, &view, &mut self.watched).min(before_look).min(before_timeout);
         if steps == 0 {
             self.refusals = (self.refusals + 1).min(REFUSALS_MAX);
             self.points_unasked = self.refusals / 2;

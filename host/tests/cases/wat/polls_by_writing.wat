@@ -1,10 +1,11 @@
-;; Workers that poll by writing while another one sleeps: no livelock, though time stands still with --timers ordered.
+;; Workers that poll by writing while another one sleeps: no livelock. With --timers ordered, time passes after 32,768
+;; steps, so that samplers come to an end; searches stop at a smaller number of steps, or at the first repeated state.
 ;; run: --timers ordered --test swap --strategy random -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test swap --strategy portfolio -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test swap --strategy stateful
 ;; exit: 6
 ;; line: . Inconclusive: executions did not come to an end
@@ -19,11 +20,11 @@
 ;; run: --test swap --strategy stateful
 ;; exit: 0
 ;; run: --timers ordered --test polls --strategy random -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test polls --strategy portfolio -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test polls --strategy stateful
 ;; exit: 6
 ;; line: . Inconclusive: executions did not come to an end
@@ -38,11 +39,11 @@
 ;; run: --test polls --strategy stateful
 ;; exit: 0
 ;; run: --timers ordered --test stdpolls --strategy random -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test stdpolls --strategy portfolio -i 20
-;; exit: 6
-;; line: . Inconclusive: executions did not come to an end
+;; exit: 0
+;; line: . No bug found in 1 test: 20 schedules, 
 ;; run: --timers ordered --test stdpolls --strategy stateful
 ;; exit: 6
 ;; line: . Inconclusive: executions did not come to an end
