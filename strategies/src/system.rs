@@ -70,10 +70,10 @@ pub trait System {
     /// Answers [`Status::Choosing`].
     fn choose(&mut self, value: u64);
 
-    /// Whether something will happen that no pick stands for as yet, such as a timeout that fires once the workers do
-    /// nothing more. Then the states that can follow are more than those that picks lead to, and a circle of them is
-    /// no livelock.
-    fn is_held_up(&self) -> bool {
+    /// Whether a circle of states through this one is no livelock: something will happen that no pick stands for as
+    /// yet, such as a timeout that fires once the workers do nothing more, or all workers that are left are those that
+    /// a program leaves behind at its end.
+    fn may_circle(&self) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 //! First, the trace's schedule is followed leniently: this can show the bug, but never that it is gone. Then the
 //! strategy that found the bug executes enough iterations that all of them would miss a bug of the same frequency only
 //! with a probability of 5 %. The trace contains the frequency. A fix that only makes the bug rarer needs more
-//! iterations: `--iterations`.
+//! iterations: `--iterations`, which asks for more and never for fewer.
 
 use super::bug_files::BesideTraces;
 use super::output::{self, Stdout};
@@ -35,7 +35,7 @@ use std::time::Duration;
 
 /// The command line's options, without the module and the trace.
 pub struct Given<'a> {
-    /// The number of iterations that are enough, if the user gives it.
+    /// The number of iterations that are enough, if the user gives it. Fewer than the frequency demands are not.
     pub iterations: Option<u64>,
     pub how: How,
     pub files: BesideTraces,
@@ -71,7 +71,8 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
             header.strategy
         );
     }
-    let iterations = iterations(&loaded.trace, given.iterations).ok_or_else(|| {
+    let measured = measured(&loaded.trace);
+    let iterations = measured.max(given.iterations).ok_or_else(|| {
         anyhow!(
             "{} does not say how frequent its bug is: give --iterations, the number of iterations without \
              the bug that is enough",
@@ -104,26 +105,23 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
             (format!("Another bug, where the trace ends with {}: {how}", header.outcome), Exit::BugFound)
         }
         Conclusion::NotEnough(why, exit) => (format!("Not enough: {why}"), exit),
-        Conclusion::Gone(passed) => (
-            format!(
-                "Gone: {} without the bug; at its former frequency, they would show it with 95 % probability",
-                counted(passed, "iteration")
-            ),
-            Exit::NoBug,
-        ),
+        Conclusion::Gone(passed) => {
+            let how_sure = match measured {
+                Some(_) => "at its former frequency, they would show it with 95 % probability",
+                None => "how frequent it was is not known",
+            };
+            (format!("Gone: {} without the bug; {how_sure}", counted(passed, "iteration")), Exit::NoBug)
+        }
     };
     println!(". {line}");
     Ok(exit)
 }
 
-/// The number of iterations without the bug that are enough.
-fn iterations(trace: &Trace, given: Option<u64>) -> Option<u64> {
-    let measured = || {
-        let bugs = record::number(trace, record::FAILING)?;
-        let of = record::number(trace, record::SAMPLED).filter(|of| bugs > 0 && *of >= bugs)?;
-        Some(Findability { rate: Rate { bugs, of }, fresh: true }.iterations())
-    };
-    given.or_else(measured)
+/// The number of iterations without the bug that are enough, if the trace says how frequent it was.
+fn measured(trace: &Trace) -> Option<u64> {
+    let bugs = record::number(trace, record::FAILING)?;
+    let of = record::number(trace, record::SAMPLED).filter(|of| bugs > 0 && *of >= bugs)?;
+    Some(Findability { rate: Rate { bugs, of }, fresh: true }.iterations())
 }
 
 fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> Result<Conclusion> {

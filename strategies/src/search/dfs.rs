@@ -224,7 +224,7 @@ impl<S: System> Dfs<S> {
             if status.is_final() {
                 // It is not known how an execution that was cut off would continue.
                 graph.ends(state);
-            } else if system.is_held_up() {
+            } else if system.may_circle() {
                 graph.held_up(state);
             }
         }
@@ -339,9 +339,12 @@ impl<S: System> Dfs<S> {
 
     /// Makes the decision that leads to the state of this number, if there is one.
     fn go_to(&mut self, system: &mut S, state: u32) -> bool {
-        let decisions: Vec<Decision> = match system.status() {
-            Status::Choosing { bound } => (0..bound).map(Decision::Value).collect(),
-            _ => system.view().picks().map(Decision::Pick).collect(),
+        let decisions: Box<dyn Iterator<Item = Decision>> = match system.status() {
+            Status::Choosing { bound } => Box::new((0..bound).map(Decision::Value)),
+            _ => {
+                let picks: Vec<Pick> = system.view().picks().collect();
+                Box::new(picks.into_iter().map(Decision::Pick))
+            }
         };
         for decision in decisions {
             let snapshot = system.can_snapshot().then(|| system.snapshot());
@@ -473,6 +476,8 @@ impl<S: System> Search<S> for Dfs<S> {
 
     fn advance(&mut self, system: &mut S, steps: u64) -> Advance {
         let limit = self.counts.steps.saturating_add(steps);
+        // Values that are chosen are no steps, and there may be 2^32 of them.
+        let mut decisions = 0;
         loop {
             if self.nodes.is_empty() {
                 if self.error.is_some() {
@@ -490,7 +495,8 @@ impl<S: System> Search<S> for Dfs<S> {
                 }
                 continue;
             }
-            if self.counts.steps >= limit {
+            decisions += 1;
+            if self.counts.steps >= limit || decisions > steps {
                 return Advance::Working;
             }
             self.go_there(system);

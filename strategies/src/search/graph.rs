@@ -11,7 +11,7 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
     /// States in which an execution ends, or was cut off, so that its continuation is not known.
     ends: Vec<u32>,
-    /// States in which [`System::is_held_up`](crate::System::is_held_up).
+    /// States in which [`System::may_circle`](crate::System::may_circle).
     held_up: Vec<u32>,
     /// Whether there are states from which no end but such a state can be reached.
     unknown: bool,
@@ -25,7 +25,9 @@ const NONE: u32 = u32::MAX;
 impl Graph {
     /// Adds a decision that leads from one state to another.
     pub fn add(&mut self, from: u32, to: u32) {
-        self.edges.push((from, to));
+        if self.edges.last() != Some(&(from, to)) {
+            self.edges.push((from, to));
+        }
     }
 
     /// Records that an execution ends in a state, or is cut off there.

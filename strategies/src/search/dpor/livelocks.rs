@@ -12,6 +12,9 @@ const ENDING_MAX: usize = 1 << 16;
 /// Maximal number of steps to find out whether an end can be reached.
 const STEPS_MAX: u64 = 20_000;
 
+/// Maximal number of values of a choice that are tried.
+const VALUES_MAX: u64 = STEPS_MAX;
+
 /// Whether an end can be reached from a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
@@ -75,7 +78,7 @@ impl<S: System> Dpor<S> {
                 Status::Unfinished => cut = true,
                 _ if self.ending.contains(&fingerprint) => return (Reach::AnEnd, stack),
                 _ if seen.insert(fingerprint) => {
-                    cut |= system.is_held_up();
+                    cut |= system.may_circle() || is_wide(system.status());
                     let left = decisions(system);
                     stack.push(Open { snapshot: system.snapshot(), fingerprint, left });
                 }
@@ -97,10 +100,15 @@ impl<S: System> Dpor<S> {
     }
 }
 
+/// Whether a choice has more values than are tried.
+fn is_wide(status: Status) -> bool {
+    matches!(status, Status::Choosing { bound } if bound > VALUES_MAX)
+}
+
 /// The possible decisions in a state; the last one continues with the worker of the last step.
 fn decisions<S: System>(system: &S) -> Vec<Decision> {
     if let Status::Choosing { bound } = system.status() {
-        return (0..bound).rev().map(Decision::Value).collect();
+        return (0..bound.min(VALUES_MAX)).rev().map(Decision::Value).collect();
     }
     let view = system.view();
     let mut picks: Vec<Pick> = view.picks().collect();

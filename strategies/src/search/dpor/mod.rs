@@ -487,6 +487,8 @@ impl<S: System> Search<S> for Dpor<S> {
 
     fn advance(&mut self, system: &mut S, steps: u64) -> Advance {
         let limit = self.counts.steps.saturating_add(steps);
+        // Values that are chosen are no steps, and there may be 2^32 of them.
+        let mut decisions = 0;
         loop {
             if self.nodes.is_empty() {
                 let Some(item) = self.items.pop().filter(|_| self.error.is_none()) else {
@@ -506,7 +508,8 @@ impl<S: System> Search<S> for Dpor<S> {
             }
             while let Some(decision) = self.next() {
                 let inside = self.nodes.last().is_some_and(|node| node.origin + 1 < self.nodes.len());
-                if self.counts.steps >= limit && !inside {
+                decisions += 1;
+                if (self.counts.steps >= limit || decisions > steps) && !inside {
                     return Advance::Working;
                 }
                 self.go_there(system);
