@@ -58,6 +58,34 @@ fn results(ended: &Ended) -> String {
     lines.join("\n")
 }
 
+/// A thread that spins for ever: no end can be reached from the beginning of the test, when it does not exist as yet.
+#[test]
+fn a_test_that_never_ends_is_a_livelock() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = "use std::sync::atomic::{AtomicBool, Ordering};\n\
+                  static STOP: AtomicBool = AtomicBool::new(false);\n\
+                  #[test]\nfn spins() {\n    \
+                  let spins = || while !STOP.load(Ordering::Relaxed) { std::thread::yield_now() };\n    \
+                  std::thread::spawn(spins).join().unwrap();\n}\n";
+    std::fs::write(directory.join("spins.rs"), source).unwrap();
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition=2024", "--test", "-O", "-g", "--target", TARGET, "spins.rs", "-o", "spins.wasm"]);
+    assert!(rustc.current_dir(directory).status().expect("rustc starts").success());
+    for strategy in ["portfolio", "dpor", "stateful"] {
+        let found = process::run(directory, &["test", "spins.wasm", "-j", "1", "-i", "10", "-s", strategy]);
+        assert_eq!(found.code, Some(2), "{strategy}: {found:?}");
+        let bug = "bug in test spins: livelock: 1 worker spins for ever and 1 waits";
+        assert!(found.stdout.contains(bug), "{strategy}: {found:?}");
+        let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+        let replayed = process::run(directory, &["replay", "spins.wasm", trace]);
+        assert_eq!(replayed.line(". Reproduced"), ". Reproduced: livelock", "{strategy}: {replayed:?}");
+    }
+}
+
 /// The requests that cargo-nextest makes before it runs a test: both lists, exactly as the harness prints
 /// them.
 #[test]

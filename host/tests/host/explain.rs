@@ -225,6 +225,10 @@ fn confirming_tells_a_fix_from_a_miss() {
     let corrected = confirm(directory, "flume_0_11_0", &["--confirm", trace]);
     assert_eq!(corrected.code, Some(0), "{corrected:?}");
     assert!(said(&corrected).starts_with(". Gone: "), "{corrected:?}");
+    // Fewer iterations would not mean what this line says.
+    let fewer = confirm(directory, "flume_0_11_0", &["--confirm", trace, "--iterations", "2"]);
+    assert!(fewer.code == Some(0) && said(&fewer) == said(&corrected), "{fewer:?}");
+    assert!(said(&fewer).ends_with("with 95 % probability"), "{fewer:?}");
 
     let short = confirm(directory, "flume_0_11_0", &["--confirm", trace, "--timeout", "0.001"]);
     assert_eq!(short.code, Some(6), "{short:?}");
@@ -238,4 +242,5 @@ fn confirming_tells_a_fix_from_a_miss() {
     assert!(refused.code == Some(1) && refused.stderr.contains("give --iterations"), "{refused:?}");
     let given = confirm(directory, "flume_0_11_0", &["--confirm", trace, "--iterations", "20"]);
     assert!(given.code == Some(0) && said(&given).starts_with(". Gone: 20 iterations"), "{given:?}");
+    assert!(said(&given).ends_with("how frequent it was is not known"), "{given:?}");
 }

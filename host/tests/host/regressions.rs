@@ -106,6 +106,28 @@ fn a_bug_that_is_still_there_is_found_by_its_regression() {
     assert!(kept(here).contains(&name), "never deleted");
 }
 
+/// Bounds on steps that follow the length of a test's executions are no option of the run.
+#[test]
+fn regressions_of_long_tests_are_tried() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let long = "(loop $again (i32.store (i32.const 2048) (local.get 0))
+        (local.set 0 (i32.add (local.get 0) (i32.const 1))) (br_if $again (i32.lt_u (local.get 0) (i32.const 8000))))";
+    module(here, "m.wat", &format!("{RACY} {long}"));
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    assert_eq!(test(here, &[]).code, Some(2));
+    let name = kept(here).pop().unwrap();
+    let trace = fs::read_to_string(here.join("coyote-regressions").join(&name)).unwrap();
+    let raised =
+        |line: &str| line.starts_with("option max-steps=") && line != "option max-steps=10000 100000";
+    assert!(trace.lines().any(raised), "the test has higher bounds than others: {trace:.600}");
+    let ended = test(here, &[]);
+    let failed = format!("note: regression coyote-regressions/{name} fails: assertion\n");
+    assert!(ended.code == Some(2) && ended.stderr.starts_with(&failed), "{ended:?}");
+    let other = test(here, &["--max-steps", "20000", "200000"]);
+    assert!(other.stderr.contains("was not tried: it is of a run with another max-steps"), "{other:?}");
+}
+
 /// A trace that no longer fails proves nothing, and is not reported as evidence.
 #[test]
 fn what_does_not_fail_any_more_is_said_and_stays() {
