@@ -5,6 +5,7 @@ use super::bundle;
 use super::libtest_args::HarnessArgs;
 use super::output::{self, Stdout};
 use crate::explain::{EXPERIMENTS_TIME, How, SHRINK_TIME};
+use crate::report::render::repository::Folder;
 use crate::report::render::{self, Outputs, RENDERERS, RenderOptions, RendererEntry};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -106,6 +107,7 @@ impl ReportArgs {
             nocapture: given.is_some_and(|given| given.nocapture),
             width: output::width(),
             styles: output::styles(),
+            folder: folder(),
         };
         let mut outputs = Outputs(vec![((format.make)(&options), Box::new(Stdout))]);
         for (name, path) in [("junit", &self.junit), ("sarif", &self.sarif)] {
@@ -123,6 +125,15 @@ impl ReportArgs {
         }
         Ok(outputs)
     }
+}
+
+/// The current directory in the repository that GitHub Actions has checked out: cargo runs the tests of each package in
+/// the package's directory.
+fn folder() -> Folder {
+    let root = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from).filter(|root| root.is_absolute());
+    let real = |path: &Path| path.canonicalize().ok();
+    let place = root.and_then(|root| Some((real(&root)?, real(&std::env::current_dir().ok()?)?)));
+    place.map_or_else(Folder::default, |(root, here)| Folder::of(&here, &root))
 }
 
 /// The duration that an option gives.

@@ -6,6 +6,7 @@
 //! `packages/core/src/command.ts`).
 
 use super::Renderer;
+use super::repository::Folder;
 use crate::report::model::{BugReport, IgnoredTest, RunHeader, RunReport, TestReport};
 use crate::symbols::SourceFrame;
 use crate::verdict::Verdict;
@@ -14,12 +15,13 @@ use std::io::{self, Write};
 /// See the module's documentation.
 pub struct Github {
     report: Box<dyn Renderer>,
+    folder: Folder,
 }
 
 impl Github {
-    /// Annotations follow the output of `report`.
-    pub fn beside(report: Box<dyn Renderer>) -> Github {
-        Github { report }
+    /// Annotations follow the output of `report`. Paths of the report are relative to `folder`.
+    pub fn beside(report: Box<dyn Renderer>, folder: Folder) -> Github {
+        Github { report, folder }
     }
 }
 
@@ -42,19 +44,20 @@ impl Renderer for Github {
 
     fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
         self.report.run_finished(out, run)?;
-        run.tests.iter().flat_map(annotations).try_for_each(|line| writeln!(out, "{line}"))
+        let lines = run.tests.iter().flat_map(|test| annotations(test, &self.folder));
+        lines.into_iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 }
 
 /// The workflow commands of a test.
-fn annotations(test: &TestReport) -> Vec<String> {
+fn annotations(test: &TestReport, folder: &Folder) -> Vec<String> {
     let bugs = test.bugs.iter().map(|bug| {
         let message = format!("{}\n{}", bug.message, bug.replay_command);
         let (level, title) = match bug.is_limit() {
             true => ("warning", format!("no verdict on test {}", test.name)),
             false => ("error", format!("{} in test {}", bug.kind.name(), test.name)),
         };
-        command(level, bug.place.as_ref(), &title, &message)
+        command(level, bug.place.as_ref().map(|place| (place, folder)), &title, &message)
     });
     let without_verdict = match &test.verdict {
         Verdict::Inconclusive { what, .. } => Some(what.clone()),
@@ -65,10 +68,10 @@ fn annotations(test: &TestReport) -> Vec<String> {
     bugs.chain(without_verdict.map(|what| command("warning", None, &title, &what))).collect()
 }
 
-fn command(level: &str, place: Option<&SourceFrame>, title: &str, message: &str) -> String {
+fn command(level: &str, place: Option<(&SourceFrame, &Folder)>, title: &str, message: &str) -> String {
     let mut properties = Vec::new();
-    if let Some(SourceFrame { file: Some(file), line: Some(line), .. }) = place {
-        properties.push(format!("file={}", property(file)));
+    if let Some((SourceFrame { file: Some(file), line: Some(line), .. }, folder)) = place {
+        properties.push(format!("file={}", property(&folder.path(file))));
         properties.push(format!("line={line}"));
     }
     properties.push(format!("title={}", property(title)));
@@ -92,11 +95,19 @@ mod tests {
         let place =
             SourceFrame { function: "f".into(), file: Some("a,b:c%.rs".into()), line: Some(7), column: None };
         assert_eq!(
-            command("error", Some(&place), "panic in test a::b, c", "100% of a, b::c\r\nand\nmore"),
+            command(
+                "error",
+                Some((&place, &Folder::default())),
+                "panic in test a::b, c",
+                "100% of a, b::c\r\nand\nmore"
+            ),
             "::error file=a%2Cb%3Ac%25.rs,line=7,title=panic in test a%3A%3Ab%2C c\
              ::100%25 of a, b::c%0D%0Aand%0Amore"
         );
         let nowhere = SourceFrame { file: None, ..place };
-        assert_eq!(command("warning", Some(&nowhere), "t", "m"), "::warning title=t::m");
+        assert_eq!(
+            command("warning", Some((&nowhere, &Folder::default())), "t", "m"),
+            "::warning title=t::m"
+        );
     }
 }

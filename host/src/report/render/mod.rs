@@ -7,6 +7,7 @@
 //! - [`github`]: another report, with annotations of GitHub Actions.
 //! - [`page`], [`perfetto`]: a bug as a file, see [`BUG_FILES`]; `step_index`: indices of its steps by their numbers.
 //! - `correlation`: lines and data that correlate with bugs. `sweep`: a sweep of faults, as a table.
+//! - [`repository`]: paths as code hosts know them.
 //! - [`style`]: colours and links on terminals.
 //! - [`bug`], [`explanation`], [`log`]: the parts about a bug for [`text`] and [`libtest`]; `story`: what happened.
 
@@ -22,6 +23,7 @@ pub mod log;
 pub mod markdown;
 pub mod page;
 pub mod perfetto;
+pub mod repository;
 pub mod sarif;
 mod step_index;
 mod story;
@@ -31,6 +33,7 @@ pub mod text;
 
 use super::model::{BugReport, IgnoredTest, RunHeader, RunReport, TestReport};
 use crate::plural::counted;
+use repository::Folder;
 use std::io::{self, Write};
 use style::Styles;
 
@@ -58,7 +61,7 @@ pub trait Renderer {
 }
 
 /// What a renderer needs in addition to the report.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RenderOptions {
     /// Whether the module is a test binary of cargo.
     pub harness: bool,
@@ -71,6 +74,8 @@ pub struct RenderOptions {
     /// The terminal's number of columns, if there is a terminal.
     pub width: Option<usize>,
     pub styles: Styles,
+    /// The current directory in the repository, for code hosts.
+    pub folder: Folder,
 }
 
 /// A format.
@@ -93,8 +98,8 @@ pub static RENDERERS: &[RendererEntry] = &[
         doc: "For reading; libtest for a test binary of cargo",
         for_programs: false,
         make: |options| match options.harness {
-            true => Box::new(libtest::Libtest::lines(*options)),
-            false => Box::new(text::Text::new(*options)),
+            true => Box::new(libtest::Libtest::lines(options.clone())),
+            false => Box::new(text::Text::new(options.clone())),
         },
     },
     RendererEntry {
@@ -103,8 +108,8 @@ pub static RENDERERS: &[RendererEntry] = &[
         doc: "As text; one character for each test of a test binary of cargo",
         for_programs: false,
         make: |options| match options.harness {
-            true => Box::new(libtest::Libtest::letters(*options)),
-            false => Box::new(text::Text::new(*options)),
+            true => Box::new(libtest::Libtest::letters(options.clone())),
+            false => Box::new(text::Text::new(options.clone())),
         },
     },
     RendererEntry {
@@ -112,7 +117,7 @@ pub static RENDERERS: &[RendererEntry] = &[
         alias: None,
         doc: "One line for each test, as Rust's test harness prints them",
         for_programs: false,
-        make: |options| Box::new(libtest::Libtest::lines(*options)),
+        make: |options| Box::new(libtest::Libtest::lines(options.clone())),
     },
     RendererEntry {
         name: "json",
@@ -133,7 +138,7 @@ pub static RENDERERS: &[RendererEntry] = &[
         alias: None,
         doc: "One SARIF 2.1.0 document at the end; --sarif FILE writes it beside another format",
         for_programs: true,
-        make: |_| Box::new(sarif::Sarif),
+        make: |options| Box::new(sarif::Sarif(options.folder.clone())),
     },
     RendererEntry {
         name: "markdown",
@@ -147,7 +152,9 @@ pub static RENDERERS: &[RendererEntry] = &[
         alias: None,
         doc: "As text, an annotation of GitHub Actions for each bug, and the summary of the step",
         for_programs: false,
-        make: |options| Box::new(github::Github::beside((RENDERERS[0].make)(options))),
+        make: |options| {
+            Box::new(github::Github::beside((RENDERERS[0].make)(options), options.folder.clone()))
+        },
     },
 ];
 

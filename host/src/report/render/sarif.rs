@@ -6,6 +6,7 @@
 
 use super::Renderer;
 use super::junit::stable_name;
+use super::repository::Folder;
 use crate::outcome::BugKind;
 use crate::report::model::{BugReport, RunReport, TestReport};
 use crate::results::{Story, StoryRow};
@@ -16,16 +17,16 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// See the module's documentation.
-pub struct Sarif;
+/// See the module's documentation. Holds the folder that paths of the report are relative to.
+pub struct Sarif(pub Folder);
 
 impl Renderer for Sarif {
     fn run_finished(&mut self, out: &mut dyn Write, run: &RunReport) -> io::Result<()> {
-        writeln!(out, "{}", serde_json::to_string_pretty(&document(run))?)
+        writeln!(out, "{}", serde_json::to_string_pretty(&document(run, &self.0))?)
     }
 }
 
-fn document(run: &RunReport) -> Value {
+fn document(run: &RunReport, folder: &Folder) -> Value {
     let bugs = || run.tests.iter().flat_map(|test| test.bugs.iter().map(move |bug| (test, bug)));
     let found = || bugs().filter(|(_, bug)| !bug.is_limit());
     let kinds: BTreeSet<BugKind> = found().map(|(_, bug)| bug.kind).collect();
@@ -48,12 +49,12 @@ fn document(run: &RunReport) -> Value {
                 "toolExecutionNotifications": notifications,
             }],
             "columnKind": "unicodeCodePoints",
-            "results": found().map(|(test, bug)| result(test, bug)).collect::<Vec<_>>(),
+            "results": found().map(|(test, bug)| result(test, bug, folder)).collect::<Vec<_>>(),
         }],
     })
 }
 
-fn result(test: &TestReport, bug: &BugReport) -> Value {
+fn result(test: &TestReport, bug: &BugReport, folder: &Folder) -> Value {
     let why = bug.story.as_ref().and_then(|story| story.why.as_ref());
     let why = why.map_or(String::new(), |why| format!("\n{why}"));
     let text = format!(
@@ -67,21 +68,21 @@ fn result(test: &TestReport, bug: &BugReport) -> Value {
         "ruleId": bug.kind.name(),
         "level": "error",
         "message": message(&text),
-        "locations": bug.place.iter().filter_map(|frame| location(frame, None)).collect::<Vec<_>>(),
+        "locations": bug.place.iter().filter_map(|frame| location(frame, None, folder)).collect::<Vec<_>>(),
         "partialFingerprints": { "coyoteBug/v1": bug.identity },
         "occurrenceCount": bug.count.max(1),
         "properties": { "test": test.name, "trace": bug.trace, "replay": bug.replay_command },
     });
-    if let Some(flow) = bug.story.as_ref().and_then(code_flow) {
+    if let Some(flow) = bug.story.as_ref().and_then(|story| code_flow(story, folder)) {
         result["codeFlows"] = json!([flow]);
     }
     result
 }
 
 /// A code flow with a thread flow for each worker that has a row. Rows without a line of a file are left out.
-fn code_flow(story: &Story) -> Option<Value> {
+fn code_flow(story: &Story, folder: &Folder) -> Option<Value> {
     let step = |order: usize, row: &StoryRow| {
-        let location = location(row.place.as_ref()?, Some(&row.text))?;
+        let location = location(row.place.as_ref()?, Some(&row.text), folder)?;
         let importance = if row.decisive { "essential" } else { "important" };
         // SARIF counts from 1.
         Some(json!({ "location": location, "executionOrder": order + 1, "importance": importance }))
@@ -107,13 +108,13 @@ fn notifications(test: &TestReport) -> Vec<Value> {
 }
 
 /// The place of a frame; `None` if no line is known.
-fn location(frame: &SourceFrame, text: Option<&str>) -> Option<Value> {
+fn location(frame: &SourceFrame, text: Option<&str>, folder: &Folder) -> Option<Value> {
     let (file, line) = (frame.file.as_deref()?, frame.line?);
     let mut region = json!({ "startLine": line });
     if let Some(column) = frame.column {
         region["startColumn"] = column.into();
     }
-    let physical = json!({ "artifactLocation": { "uri": uri(file) }, "region": region });
+    let physical = json!({ "artifactLocation": { "uri": uri(&folder.path(file)) }, "region": region });
     let function = json!([{ "fullyQualifiedName": frame.function, "kind": "function" }]);
     let mut location = json!({ "physicalLocation": physical, "logicalLocations": function });
     if let Some(text) = text {
