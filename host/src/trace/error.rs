@@ -37,7 +37,7 @@ pub enum TraceError {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The first line is that of another kind of file.
-    #[error("not a trace: it should be `{MAGIC} 1`; give a file that `coyote-wasm test` wrote")]
+    #[error("not a trace: it should begin with `{MAGIC}`; give a file that `coyote-wasm test` wrote")]
     Magic,
     /// The format is of a version that this tool does not know.
     #[error(

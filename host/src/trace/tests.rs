@@ -201,7 +201,7 @@ fn check(from: &str, to: &str, error: &str) {
 
 #[test]
 fn each_mistake_has_one_clear_error() {
-    let no_trace = "line 1 of the trace: not a trace: it should be `coyote-wasm trace 1`; \
+    let no_trace = "line 1 of the trace: not a trace: it should begin with `coyote-wasm trace`; \
                     give a file that `coyote-wasm test` wrote";
     check("coyote-wasm trace 1", "coyote-wasm tracks 1", no_trace);
     check("coyote-wasm trace 1", "coyote-wasm trace", no_trace);
