@@ -499,8 +499,8 @@ impl System for Execution {
         self.error = self.error.take().or(self.machine.choose(value).err());
     }
 
-    fn may_circle(&self) -> bool {
-        !self.runtime().may_livelock()
+    fn may_livelock(&self) -> bool {
+        self.runtime().may_livelock()
     }
 
     fn ends_program(&self) -> bool {

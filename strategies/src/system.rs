@@ -70,11 +70,11 @@ pub trait System {
     /// Answers [`Status::Choosing`].
     fn choose(&mut self, value: u64);
 
-    /// Whether a circle of states through this one is no livelock: something will happen that no pick stands for as
-    /// yet, such as a timeout that fires once the workers do nothing more, or all workers that are left are those that
-    /// a program leaves behind at its end.
-    fn may_circle(&self) -> bool {
-        false
+    /// Whether a circle of states through this one can be a livelock: not if something will happen that no pick stands
+    /// for as yet, such as a timeout that fires once the workers do nothing more, nor if all workers that are left are
+    /// those that a program leaves behind at its end.
+    fn may_livelock(&self) -> bool {
+        true
     }
 
     /// Restores the start of the program.

@@ -228,27 +228,21 @@ pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let (mut first, mut proved) = (0, path.len());
     while first < proved {
         let middle = first + (proved - first) / 2;
-        match execution.run_into_livelock(&path[..middle], fair)? {
-            Outcome::Bug(bug)
-                if bug.kind == BugKind::Livelock
-                    && (alone_at_end || !execution.runtime().alone_in_harness()) =>
-            {
-                proved = middle
-            }
-            _ => first = middle + 1,
+        let outcome = execution.run_into_livelock(&path[..middle], fair)?;
+        let is_livelock = matches!(outcome, Outcome::Bug(bug) if bug.kind == BugKind::Livelock);
+        if is_livelock && (alone_at_end || !execution.runtime().alone_in_harness()) {
+            proved = middle;
+        } else {
+            first = middle + 1;
         }
     }
-    let mut outcome = None;
-    for (begin, with_tail) in [(proved, true), (path.len(), false)] {
-        let mut path = path[..begin].to_vec();
-        if with_tail {
-            execution.run_into_livelock(&path, fair)?;
-            path.extend(execution.livelock().iter().flat_map(|livelock| &livelock.tail));
-        }
-        match execution.run_into_livelock(&path, fair)? {
-            Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => return Ok(bug),
-            other => outcome = Some(other),
+    let mut path = path[..proved].to_vec();
+    execution.run_into_livelock(&path, fair)?;
+    path.extend(execution.livelock().iter().flat_map(|livelock| &livelock.tail));
+    match execution.run_into_livelock(&path, fair)? {
+        Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => Ok(bug),
+        outcome => {
+            Err(MachineError::Internal(format!("a livelock is none when it is executed again: {outcome:?}")))
         }
     }
-    Err(MachineError::Internal(format!("a livelock is none when it is executed again: {outcome:?}")))
 }

@@ -517,23 +517,18 @@ fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<
 /// Maximum number of steps of a worker that is alone in a test harness before there is another one.
 const ALONE_STEPS_MAX: usize = 10_000;
 
-/// Completes a path that may end within a step: whichever values the last step still needs, a livelock stays one.
+/// Completes a path that may end within a step, or while a worker is alone in a test harness, where a livelock cannot be
+/// proved again: whichever decisions are made, a livelock stays one.
 fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
     execution.restart();
     path.iter().for_each(|decision| decide(execution, *decision));
-    while let Status::Choosing { .. } = execution.status() {
-        execution.choose(0);
-    }
-    // A livelock from the start of a test begins before there are workers to speak of: from it, only livelocks follow.
     for _ in 0..ALONE_STEPS_MAX {
-        if !execution.runtime().alone_in_harness() || execution.status() != Status::Ready {
-            break;
-        }
-        let Some(pick) = execution.view().picks().next() else { break };
-        decide(execution, Decision::Pick(pick));
         while let Status::Choosing { .. } = execution.status() {
             execution.choose(0);
         }
+        let alone = execution.runtime().alone_in_harness() && execution.status() == Status::Ready;
+        let Some(pick) = execution.view().picks().next().filter(|_| alone) else { break };
+        decide(execution, Decision::Pick(pick));
     }
     execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
 }

@@ -16,7 +16,7 @@ impl Runtime {
 
     /// Whether a timeout is pending that is not among the choices, although its time will come: with
     /// [`Timers::Ordered`], workers that wait by writing (`while lock.swap(true) {}`) keep it from firing for long.
-    pub fn is_held_up(&self) -> bool {
+    fn is_held_up(&self) -> bool {
         self.timers == Timers::Ordered && self.awaits_time()
     }
 

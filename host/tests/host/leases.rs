@@ -67,6 +67,14 @@ fn courses(
     courses
 }
 
+/// The courses of some iterations under this strategy, which are the same with leases, without, and with some.
+fn same_courses(execution: &mut Execution, name: &str, count: u64) -> Vec<Course> {
+    let mut of = |leases| courses(execution, make(name).expect("it is known"), leases, count);
+    let given = of(Leases::Given);
+    assert!(given == of(Leases::SomeRefused) && given == of(Leases::Refused), "{name}");
+    given
+}
+
 /// Every sampler under its plain name, and the combinations that the default consists of.
 fn strategies() -> Vec<String> {
     let alone = SAMPLERS.iter().map(|sampler| sampler.entry.name).filter(|name| *name != "portfolio");
@@ -158,10 +166,7 @@ fn random_windows_of_long_executions_do_not_depend_on_leases() {
     guest::with(&artifact, "long", &settings, |execution| {
         for name in ["pct:2+chess-fair", "delay+chess-fair", "pos+chess-fair"] {
             let before = execution.machine_mut().lease_mut().steps_made;
-            let mut of = |leases| courses(execution, make(name).expect("it is known"), leases, 2);
-            let given = of(Leases::Given);
-            assert!(given == of(Leases::SomeRefused) && given == of(Leases::Refused), "{name}");
-            for course in &given {
+            for course in same_courses(execution, name, 2) {
                 assert_eq!(course.outcome, Outcome::Passed);
                 let workers: Vec<_> = course.choices.iter().map(worker).collect();
                 let late = &workers[16_384..];
@@ -186,10 +191,7 @@ fn timeouts_that_wait_for_workers_do_not_depend_on_leases() {
         guest::with(&artifact, test, &settings, |execution| {
             for name in ["random", "pct:2+chess-fair", "pos+chess-fair"] {
                 let before = execution.machine_mut().lease_mut().steps_made;
-                let mut of = |leases| courses(execution, make(name).expect("it is known"), leases, 5);
-                let given = of(Leases::Given);
-                assert!(given == of(Leases::SomeRefused) && given == of(Leases::Refused), "{test}, {name}");
-                for course in &given {
+                for course in same_courses(execution, name, 5) {
                     assert_eq!(course.outcome, Outcome::Passed, "{test}, {name}");
                     let fired = course.choices.iter().filter(|c| matches!(c, Choice::Timeout { .. })).count();
                     assert_eq!(fired, 1, "{test}, {name}");

@@ -224,8 +224,8 @@ impl<S: System> Dfs<S> {
             if status.is_final() {
                 // It is not known how an execution that was cut off would continue.
                 graph.ends(state);
-            } else if system.may_circle() {
-                graph.held_up(state);
+            } else if !system.may_livelock() {
+                graph.no_livelock(state);
             }
         }
         self.counts.states = self.cache.states();

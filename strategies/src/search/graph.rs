@@ -11,8 +11,8 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
     /// States in which an execution ends, or was cut off, so that its continuation is not known.
     ends: Vec<u32>,
-    /// States in which [`System::may_circle`](crate::System::may_circle).
-    held_up: Vec<u32>,
+    /// States that are no part of a livelock: see [`System::may_livelock`](crate::System::may_livelock).
+    no_livelock: Vec<u32>,
     /// Whether there are states from which no end but such a state can be reached.
     unknown: bool,
     /// Paths to livelocks that were not reported yet, the next one last; `None` before the first request.
@@ -35,9 +35,9 @@ impl Graph {
         self.ends.push(state);
     }
 
-    /// Records that what follows a state is not only what its edges lead to.
-    pub fn held_up(&mut self, state: u32) {
-        self.held_up.push(state);
+    /// Records that a circle through a state is no livelock.
+    pub fn no_livelock(&mut self, state: u32) {
+        self.no_livelock.push(state);
     }
 
     /// Whether it is not known of some states whether an end can be reached from them: once, after livelocks were
@@ -61,9 +61,9 @@ impl Graph {
         let backward = Adjacent::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
         let mut ending = vec![false; states];
         mark(&mut ending, std::mem::take(&mut self.ends), &backward);
-        let held_up = std::mem::take(&mut self.held_up);
-        self.unknown = held_up.iter().any(|state| !ending[*state as usize]);
-        mark(&mut ending, held_up, &backward);
+        let no_livelock = std::mem::take(&mut self.no_livelock);
+        self.unknown = no_livelock.iter().any(|state| !ending[*state as usize]);
+        mark(&mut ending, no_livelock, &backward);
         if ending.iter().all(|ending| *ending) {
             return Vec::new();
         }
@@ -234,14 +234,14 @@ mod tests {
 
     /// A circle in which something else can still happen is no livelock, and not known to end.
     #[test]
-    fn what_is_held_up_is_unknown() {
-        let told = |held_up: &[u32]| {
+    fn what_leads_to_no_livelock_is_unknown() {
+        let told = |no_livelock: &[u32]| {
             let mut graph = Graph::default();
             [(0, 1), (1, 2), (2, 1), (0, 3), (3, 3), (0, 4)]
                 .iter()
                 .for_each(|(from, to)| graph.add(*from, *to));
             graph.ends(4);
-            held_up.iter().for_each(|state| graph.held_up(*state));
+            no_livelock.iter().for_each(|state| graph.no_livelock(*state));
             let told: Vec<Vec<u32>> = std::iter::from_fn(|| graph.next_livelock()).collect();
             (told, graph.take_unknown())
         };

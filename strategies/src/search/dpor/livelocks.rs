@@ -12,9 +12,6 @@ const ENDING_MAX: usize = 1 << 16;
 /// Maximal number of steps to find out whether an end can be reached.
 const STEPS_MAX: u64 = 20_000;
 
-/// Maximal number of values of a choice that are tried.
-const VALUES_MAX: u64 = STEPS_MAX;
-
 /// Whether an end can be reached from a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
@@ -78,7 +75,7 @@ impl<S: System> Dpor<S> {
                 Status::Unfinished => cut = true,
                 _ if self.ending.contains(&fingerprint) => return (Reach::AnEnd, stack),
                 _ if seen.insert(fingerprint) => {
-                    cut |= system.may_circle() || is_wide(system.status());
+                    cut |= !system.may_livelock();
                     let left = decisions(system);
                     stack.push(Open { snapshot: system.snapshot(), fingerprint, left });
                 }
@@ -100,15 +97,11 @@ impl<S: System> Dpor<S> {
     }
 }
 
-/// Whether a choice has more values than are tried.
-fn is_wide(status: Status) -> bool {
-    matches!(status, Status::Choosing { bound } if bound > VALUES_MAX)
-}
-
 /// The possible decisions in a state; the last one continues with the worker of the last step.
 fn decisions<S: System>(system: &S) -> Vec<Decision> {
     if let Status::Choosing { bound } = system.status() {
-        return (0..bound.min(VALUES_MAX)).rev().map(Decision::Value).collect();
+        // More than can be tried are not needed, and there may be 2^32.
+        return (0..bound.min(STEPS_MAX + 1)).rev().map(Decision::Value).collect();
     }
     let view = system.view();
     let mut picks: Vec<Pick> = view.picks().collect();
