@@ -52,6 +52,8 @@ pub enum Evidence {
     StepsMax(u64),
     /// An access of freed memory, or of memory behind a block of the heap.
     HeapAccess(HeapAccess),
+    /// An access of another worker's stack, where no frame is or one whose address nobody else has.
+    StackAccess(StackAccess),
     /// An address was passed to the allocator's free, and must not be.
     Free {
         /// The address.
@@ -301,6 +303,21 @@ pub struct HeapAccess {
     pub block: Block,
 }
 
+/// An access of another worker's stack that only a pointer to a frame that has ended makes, or one out of its bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackAccess {
+    /// The operation, such as `store`.
+    pub what: Cow<'static, str>,
+    /// The first byte accessed.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: u32,
+    /// The title of the worker whose stack it is.
+    pub owner: String,
+    /// Whether a frame is there now.
+    pub reused: bool,
+}
+
 impl Evidence {
     /// One sentence for the user, without the worker.
     pub fn message(&self) -> String {
@@ -337,6 +354,7 @@ impl Evidence {
             Evidence::Uncaught(Some(said)) => format!("nothing catches this panic: {said}"),
             Evidence::StepsMax(steps) => format!("the test did not end within {steps} steps"),
             Evidence::HeapAccess(access) => access.message(),
+            Evidence::StackAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),
             Evidence::Race { first, second } => {
                 let RacingAccess { how, address, bytes, .. } = second;
@@ -496,6 +514,20 @@ impl Block {
         let into = amount(address - self.address);
         let freed = if self.freed { " that is freed already" } else { "" };
         format!("{address:#x} is freed, which is {into} into a block of {block}{freed}")
+    }
+}
+
+impl StackAccess {
+    fn message(&self) -> String {
+        let StackAccess { what, address, bytes, owner, reused } = self;
+        let place = format!("{what} of {} at {address:#x} in the stack of {owner}", amount(*bytes));
+        match reused {
+            false => format!("{place}: a local variable of a function that has returned"),
+            true => format!(
+                "{place}, in the frame of a function that gives no address of its frame away: the pointer is to a local \
+                 variable of a function that has returned, or out of its bounds"
+            ),
+        }
     }
 }
 

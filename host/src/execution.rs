@@ -233,10 +233,10 @@ impl Execution {
         self.machine.set_observers(|all| all.add_detector(detector));
     }
 
-    /// Takes out the detector that [`Execution::detect`] added last. Earlier snapshots must not be restored
+    /// Takes out the last detectors, as many as [`Execution::detect`] added. Earlier snapshots must not be restored
     /// any more.
-    pub fn stop_detecting(&mut self) -> Option<Box<dyn Detector>> {
-        self.machine.set_observers(Observers::take_last_detector)
+    pub fn stop_detecting(&mut self, added: usize) -> Vec<Box<dyn Detector>> {
+        self.machine.set_observers(|all| all.take_last_detectors(added))
     }
 
     /// The test that is executed.

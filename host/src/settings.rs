@@ -4,9 +4,8 @@ mod searches;
 mod weak_memory;
 
 use crate::artifact::Artifact;
-use crate::detect::{Detectors, Suppression};
+use crate::detect::{DetectorEntry, Detectors, Suppression};
 use crate::machine::scheduler::Limits;
-use crate::observe::Detector;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, Faults, Timers};
 use crate::trace::Trace;
@@ -72,10 +71,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The detector that watches only some iterations of samplers, if there is one and it can find anything in this
-    /// module. Under weak memory the detector of data races finds nothing.
-    pub(crate) fn sampled_detector(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
-        self.detectors.sampled(artifact).filter(|_| !self.weak_memory())
+    /// The detectors that watch only some iterations of samplers and can find anything in this module. Under weak memory
+    /// the detector of data races finds nothing.
+    pub(crate) fn sampled_detectors(&self, artifact: &Artifact) -> Vec<&'static DetectorEntry> {
+        if self.weak_memory() { Vec::new() } else { self.detectors.sampled(artifact) }
+    }
+
+    /// These settings for a search of this module.
+    pub(crate) fn in_search(&self, artifact: &Artifact) -> Settings {
+        Settings { detectors: self.detectors.in_search(artifact), ..self.clone() }
     }
 
     /// These settings for an execution of a trace that names such a detector and the races that it suppressed.
@@ -85,6 +89,9 @@ impl Settings {
             options.map(|(_, value)| value.as_str())
         };
         let mut settings = self.clone();
+        if said("detect").any(|detector| detector == "use-after-return") {
+            settings.detectors.set("use-after-return", true);
+        }
         if said("detect").any(|detector| detector == "races") {
             settings.detectors.set("races", true);
             settings.detectors.races.suppressions = said("suppress").filter_map(Suppression::parse).collect();

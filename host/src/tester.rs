@@ -118,7 +118,9 @@ impl Tester {
             }
             let test = self.test(test)?;
             let interrupted = AtomicBool::new(false);
-            return Ok(search::explore(&self.plan(&test), strategy, None, &interrupted, &Unwatched)?);
+            let settings = self.settings.in_search(&self.artifact);
+            let plan = self.plan(&test);
+            return Ok(search::explore(&plan.with(&settings), strategy, None, &interrupted, &Unwatched)?);
         }
         let context = Context { unfair_steps_max: self.settings.limits.unfair_steps_max };
         by_name(strategy, &context).map_err(|e| anyhow!(e))?;

@@ -1,5 +1,6 @@
 //! The module that the passes change, and the facts that they pass on to each other.
 
+use crate::analysis::stack_frame::StackFrame;
 use crate::code::sequences;
 use crate::libraries::AtomicKind;
 use crate::marked::{Marked, orders_of_sites};
@@ -125,6 +126,8 @@ pub struct Draft<'a> {
     /// How many accesses are no scheduling points because they touch only the function's own frame, by
     /// function.
     pub private_accesses: BTreeMap<u32, u32>,
+    /// The frames in the shadow stack of functions, by their original index, if their sizes are known.
+    pub stack_frames: BTreeMap<u32, StackFrame>,
     /// Index in the original module of each function that it contained.
     origin: BTreeMap<FunctionId, u32>,
     /// Runtime imports so far, by name.
@@ -176,6 +179,7 @@ impl<'a> Draft<'a> {
             orders: BTreeMap::new(),
             counters: Vec::new(),
             private_accesses: BTreeMap::new(),
+            stack_frames: BTreeMap::new(),
             origin,
             imports: BTreeMap::new(),
         })
@@ -275,6 +279,15 @@ impl<'a> Draft<'a> {
         let offset = if at.is_default() { None } else { site_of_location(at.data()).err() };
         let start = self.original.functions[function as usize].start;
         Location { function, offset: offset.unwrap_or(start) }
+    }
+
+    /// The frame in the shadow stack of the function that is executed at a place, with its size there. `None` if that
+    /// is not known.
+    pub fn stack_frame(&self, place: Location) -> Option<(&StackFrame, u32)> {
+        // What has no place of its own has the function's first one.
+        let first = self.original.functions.get(place.function as usize)?.start;
+        let frame = self.stack_frames.get(&place.function).filter(|_| place.offset != first)?;
+        Some((frame, frame.bytes_at(place.offset)?))
     }
 
     /// Registers a scheduling point and returns its number; if it has several sites, the number of the first.

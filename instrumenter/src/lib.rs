@@ -145,10 +145,17 @@ fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Ins
         sites: draft.sites.clone(),
         frames: frames
             .into_iter()
-            .map(|frame| FrameSite {
-                location: original_place(draft, &from.places, frame.call),
-                size: frame.size,
-                dead: frame.dead,
+            .map(|frame| {
+                let location = original_place(draft, &from.places, frame.call);
+                let stack = draft.stack_frame(location);
+                FrameSite {
+                    location,
+                    size: frame.size,
+                    dead: frame.dead,
+                    stack_bytes: stack.map(|(_, bytes)| bytes),
+                    escapes: stack.is_none_or(|(frame, _)| frame.escapes),
+                    red_zone: stack.is_none_or(|(frame, _)| frame.red_zone),
+                }
             })
             .collect(),
         functions: draft.original.functions.clone(),

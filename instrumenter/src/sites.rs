@@ -64,6 +64,12 @@ pub struct FrameSite {
     /// Ranges `(start, length)` of the frame that contain dead values or padding: equal states may differ
     /// there, so a fingerprint leaves them out.
     pub dead: Vec<(u32, u32)>,
+    /// Size of the function's frame in the shadow stack, in bytes; `None` if unknown.
+    pub stack_bytes: Option<u32>,
+    /// Whether other functions may have the address of that frame.
+    pub escapes: bool,
+    /// Whether the function may have data below the stack pointer.
+    pub red_zone: bool,
 }
 
 /// A function of the original module.

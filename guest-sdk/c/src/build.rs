@@ -26,11 +26,12 @@ const EMULATED: &[(&str, &str)] = &[
 
 /// Options for linking. With a shared memory, thread-local variables are per thread; the C library
 /// was built without threads, which the linker would refuse. (The tool makes the memory a private one.)
-/// Each worker has its own values of the two globals: the tool knows them by name.
+/// Each worker has its own values of the two globals: the tool knows them by name. In front of all data, the first
+/// worker's stack has known bounds.
 const LINK: &[&str] = &[
     "-Wl,--shared-memory,--no-check-features,--max-memory=1073741824",
     "-Wl,--export=__stack_pointer,--export=__tls_base",
-    "-Wl,-z,stack-size=262144",
+    "-Wl,-z,stack-size=262144,--stack-first",
 ];
 
 /// A clang with the SDK.

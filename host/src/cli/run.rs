@@ -1,7 +1,7 @@
 //! The loop over the tests of a run: each test is explored, or its results are merged, its bugs are confirmed, and the
 //! renderers are called.
 
-use super::error::InternalError;
+use super::error::{InternalError, exit_of};
 use super::select::{Selected, ToRun};
 use super::session::Session;
 use crate::execution::Test;
@@ -45,53 +45,38 @@ pub fn run(
     };
     outputs.each(|renderer, out| renderer.run_started(out, &run.header)).context(LOST)?;
     let mut used = BTreeSet::new();
+    // The first error of a test. The results of the other tests are reported all the same.
+    let mut error = None;
     for (number, to_run) in selected.tests.iter().enumerate() {
-        let name = &to_run.test.name;
-        let refused = refused(session, to_run)?;
-        outputs.each(|renderer, out| renderer.test_started(out, name)).context(LOST)?;
-        if let Some(reason) = refused {
-            let test = IgnoredTest { name: name.clone(), reason };
-            outputs.each(|renderer, out| renderer.test_ignored(out, &test)).context(LOST)?;
-            run.ignored.push(test);
-            continue;
-        }
-        let mut result = explore(&to_run.test)?;
-        session.coverage.iter().for_each(|coverage| coverage.add(&result));
-        session.explain(&to_run.test, &mut result)?;
-        let diverged = session.confirm(&to_run.test, &mut result)?;
-        if diverged.is_none() {
-            session.keep(&to_run.test, &result)?;
-            session
-                .bundle
-                .iter()
-                .for_each(|bundle| result.bugs.iter().for_each(|found| bundle.add(name, found)));
-        }
-        used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
-        let test = report(session, &to_run.test, &result)?;
-        outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
-        let failed = !test.verdict.is_good();
-        run.tests.push(test);
-        if let Some(diverged) = diverged {
-            bail!(InternalError(diverged));
-        }
-        if result.stop == Stop::Interrupted {
-            run.not_run = Some(selected.tests.len() - number - 1);
-            break;
-        }
-        if rules.fail_fast && failed {
-            break;
+        match one(session, to_run, &mut run, &mut used, outputs, explore) {
+            Ok(Next::Test { failed }) if rules.fail_fast && failed => break,
+            Ok(Next::Test { .. }) => {}
+            Ok(Next::Interrupted) => {
+                run.not_run = Some(selected.tests.len() - number - 1);
+                break;
+            }
+            // A bug of this tool in one test says nothing about the next one; any other error would happen again.
+            Err(of_test) if exit_of(&of_test) == Exit::InternalError => {
+                eprintln!("error: test {}: {of_test:#}", to_run.test.name);
+                error.get_or_insert(of_test);
+            }
+            Err(of_test) => {
+                error.get_or_insert(of_test);
+                break;
+            }
         }
     }
     let options = std::iter::once(&session.options).chain(session.own.values());
     let suppressions = options.flat_map(|options| &options.settings.detectors.races.suppressions);
     for rule in suppressions.map(ToString::to_string).collect::<BTreeSet<_>>() {
         // An iteration that was not executed could have met such a data race.
-        if !used.contains(&rule) && run.not_run.is_none() {
+        if !used.contains(&rule) && run.not_run.is_none() && error.is_none() {
             eprintln!("note: no data race was met that {rule} suppresses");
         }
     }
     run.elapsed = started.elapsed();
     run.exit = match Exit::of_run(run.tests.iter().map(|test| &test.verdict), run.not_run.is_some()) {
+        _ if let Some(error) = &error => exit_of(error),
         Exit::NothingTested if rules.needs_no_choice => Exit::NoBug,
         exit => exit,
     };
@@ -104,7 +89,57 @@ pub fn run(
         let artifact = &session.artifact;
         bundle.write(session.module, &artifact.original, &artifact.identity, &run)?;
     }
-    Ok(run.exit)
+    error.map_or(Ok(run.exit), Err)
+}
+
+/// What follows a test.
+enum Next {
+    /// The next one.
+    Test { failed: bool },
+    /// None, since the user interrupted.
+    Interrupted,
+}
+
+/// Explores one test and reports it.
+///
+/// # Errors
+/// As [`run`].
+fn one(
+    session: &Session,
+    to_run: &ToRun,
+    run: &mut RunReport,
+    used: &mut BTreeSet<String>,
+    outputs: &mut Outputs,
+    explore: &mut dyn FnMut(&Test) -> Result<TestResult>,
+) -> Result<Next> {
+    let name = &to_run.test.name;
+    let refused = refused(session, to_run)?;
+    outputs.each(|renderer, out| renderer.test_started(out, name)).context(LOST)?;
+    if let Some(reason) = refused {
+        let test = IgnoredTest { name: name.clone(), reason };
+        outputs.each(|renderer, out| renderer.test_ignored(out, &test)).context(LOST)?;
+        run.ignored.push(test);
+        return Ok(Next::Test { failed: false });
+    }
+    let mut result = explore(&to_run.test)?;
+    session.coverage.iter().for_each(|coverage| coverage.add(&result));
+    session.explain(&to_run.test, &mut result)?;
+    let diverged = session.confirm(&to_run.test, &mut result)?;
+    if diverged.is_none() {
+        session.keep(&to_run.test, &result)?;
+        let bundle = session.bundle.iter();
+        bundle.for_each(|bundle| result.bugs.iter().for_each(|found| bundle.add(name, found)));
+    }
+    used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
+    let test = report(session, &to_run.test, &result)?;
+    outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
+    let failed = !test.verdict.is_good();
+    run.tests.push(test);
+    match diverged {
+        Some(diverged) => bail!(InternalError(diverged)),
+        None if result.stop == Stop::Interrupted => Ok(Next::Interrupted),
+        None => Ok(Next::Test { failed }),
+    }
 }
 
 const LOST: &str = "cannot write the report";

@@ -111,6 +111,9 @@ impl Session<'_> {
     fn plan<'a>(&'a self, test: &'a Test, budget: &Budget) -> Result<Plan<'a>> {
         std::fs::create_dir_all(self.outdir)
             .with_context(|| format!("cannot create the directory {}", self.outdir.display()))?;
+        // Before hours of exploration, not after.
+        tempfile::tempfile_in(self.outdir)
+            .with_context(|| format!("cannot write into the directory {}", self.outdir.display()))?;
         Ok(Plan {
             artifact: &self.artifact,
             test,
@@ -146,11 +149,15 @@ impl Session<'_> {
             let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
             let mut result = TestResult::new(plan.subject(name.into()), steps_max, false);
             result.stop = Stop::Bug;
-            result.add_bug(regressed.into_iter().next().expect("it is not empty"));
+            let regressed = regressed.into_iter().next().expect("it is not empty");
+            result.any_choice = regressed.trace.switches() > 0;
+            result.add_bug(regressed);
             return Ok(result);
         }
         let progress = Progress::new(&test.name, budget.iterations_max, budget.timeout, self.quiet);
         let result = if options.searching {
+            let settings = plan.settings.in_search(plan.artifact);
+            let plan = plan.with(&settings);
             let resume = self.resume.borrow_mut().take();
             match &resume {
                 Some(frontier) => frontier.check(&plan, name)?,

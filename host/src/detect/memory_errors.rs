@@ -39,14 +39,18 @@ impl Detector for MemoryErrors {
 
 /// A range of guest memory that an operation touches.
 #[derive(Clone, Copy)]
-struct Range {
-    address: u64,
-    bytes: u32,
+pub(super) struct Range {
+    pub address: u64,
+    pub bytes: u32,
     write: bool,
 }
 
-/// The finding if the worker must not execute its announced operation.
-fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Operation) -> Option<Finding> {
+/// The ranges of memory that a worker's announced operation accesses, except for sync objects.
+pub(super) fn touched(
+    state: &GuestState<'_>,
+    worker: WorkerId,
+    operation: &Operation,
+) -> impl Iterator<Item = Range> {
     let range = |address: u64, bytes: u32, write: bool| Range { address, bytes, write };
     let mut ranges = [None, None];
     let doer = state.runtime.worker(worker);
@@ -67,15 +71,23 @@ fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Ope
         kind if kind.accesses_memory() => {
             ranges[0] = Some(range(operation.object, operation.size, kind.writes()));
         }
-        // The worker that ends a wait may free the object of the wait.
-        kind if uses_object(kind) && doer.waiting => return None,
-        kind if uses_object(kind) => {
-            let wrong = freed(state, worker, range(operation.object, 1, false))?;
-            return Some(heap_error(worker, wrong, operation.kind.name(), operation.object, 0));
-        }
-        _ => return None,
+        _ => {}
     }
-    ranges.into_iter().flatten().find_map(|r| forbidden(state, worker, r, operation.kind.name()))
+    ranges.into_iter().flatten()
+}
+
+/// The finding if the worker must not execute its announced operation.
+fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Operation) -> Option<Finding> {
+    let Operation { kind, object, .. } = *operation;
+    if uses_object(kind) {
+        // The worker that ends a wait may free the object of the wait.
+        if state.runtime.worker(worker).waiting {
+            return None;
+        }
+        let wrong = freed(state, worker, Range { address: object, bytes: 1, write: false })?;
+        return Some(heap_error(worker, wrong, kind.name(), object, 0));
+    }
+    touched(state, worker, operation).find_map(|r| forbidden(state, worker, r, kind.name()))
 }
 
 /// The finding if the worker must not let the host make this access.

@@ -3,6 +3,7 @@
 //!
 //! - `deadlock`: no worker can go on, or some wait in a circle.
 //! - `memory_errors`: accesses and frees that the heap does not allow.
+//! - `use_after_return`: accesses of other workers' stack frames that have ended.
 //! - `races`: accesses of several workers that nothing orders.
 //! - `lock_order`: locks that workers take in opposite orders.
 //! - `leaks`: blocks that are lost at the end.
@@ -27,6 +28,8 @@ pub mod memory_errors;
 pub mod races;
 #[doc(hidden)]
 pub mod rounds;
+#[doc(hidden)]
+pub mod use_after_return;
 
 mod clock;
 
@@ -70,6 +73,7 @@ pub enum Switch {
 }
 
 const RACES: &str = "races";
+const USE_AFTER_RETURN: &str = "use-after-return";
 
 /// All detectors.
 pub static DETECTORS: &[DetectorEntry] = &[
@@ -88,6 +92,14 @@ pub static DETECTORS: &[DetectorEntry] = &[
         needs_edges: false,
         check: |_| Ok(()),
         make: |_| Box::new(memory_errors::MemoryErrors),
+    },
+    DetectorEntry {
+        name: USE_AFTER_RETURN,
+        doc: "accesses of local variables of other workers' functions that have returned",
+        switch: Switch::Set { default: true },
+        needs_edges: false,
+        check: use_after_return::check,
+        make: |_| Box::new(use_after_return::UseAfterReturn),
     },
     DetectorEntry {
         name: RACES,
@@ -159,6 +171,8 @@ pub type MakeDetector = Arc<dyn Fn() -> Box<dyn Detector> + Send + Sync>;
 #[derive(Clone)]
 pub struct Detectors {
     on: BTreeSet<&'static str>,
+    /// Whether `use-after-return` watches each execution, also if `races` does not.
+    stacks: bool,
     /// The treatment of data races.
     pub races: races::Rules,
     /// Number of steps for which a monitor may be hot in a fair execution; 0 for any number, `None` for half of the
@@ -173,10 +187,18 @@ impl Default for Detectors {
         let on = DETECTORS.iter().filter(|entry| entry.switch == Switch::Set { default: true });
         Detectors {
             on: on.map(|entry| entry.name).collect(),
+            stacks: false,
             races: Rules { watched: Watched::Some, ..Rules::default() },
             hot_steps_max: None,
             own: Vec::new(),
         }
+    }
+}
+
+impl DetectorEntry {
+    /// Whether it is of interest for a module: one could find something in it.
+    pub(crate) fn concerns(&self, artifact: &Artifact) -> bool {
+        self.name != USE_AFTER_RETURN || (self.check)(artifact).is_ok()
     }
 }
 
@@ -185,6 +207,7 @@ impl Detectors {
     pub fn none() -> Detectors {
         Detectors {
             on: BTreeSet::new(),
+            stacks: false,
             races: races::Rules::default(),
             hot_steps_max: None,
             own: Vec::new(),
@@ -196,20 +219,27 @@ impl Detectors {
         self.on.contains(name)
     }
 
-    /// Whether a detector with [`Switch::Set`] watches each execution.
+    /// Whether a detector with [`Switch::Set`] watches each execution. Of those that are on, two may watch only some
+    /// iterations of samplers: `races`, and `use-after-return`, which watches what `races` does.
     pub fn watches_all(&self, name: &str) -> bool {
-        self.has(name) && !self.is_sampled(name)
-    }
-
-    /// Whether it watches only some iterations of samplers.
-    fn is_sampled(&self, name: &str) -> bool {
-        name == RACES && self.races.watched == Watched::Some
+        self.has(name)
+            && match name {
+                RACES => self.races.watched == Watched::All,
+                USE_AFTER_RETURN => self.stacks || self.watches_all(RACES),
+                _ => true,
+            }
     }
 
     /// The same detectors, of which those that watch only some iterations watch all.
     pub fn in_all(&self) -> Detectors {
         let races = Rules { watched: Watched::All, ..self.races.clone() };
         Detectors { races, ..self.clone() }
+    }
+
+    /// The same detectors for a search of this module, which needs `use-after-return` if there are stacks.
+    pub(crate) fn in_search(&self, artifact: &Artifact) -> Detectors {
+        let stacks = self.has(USE_AFTER_RETURN) && use_after_return::check(artifact).is_ok();
+        Detectors { stacks: self.stacks || stacks, ..self.clone() }
     }
 
     /// Without those that watch some iterations alone.
@@ -227,12 +257,21 @@ impl Detectors {
         detectors
     }
 
-    /// The detector for iterations that are watched more closely than others, if there are such and it can see anything
-    /// in this module.
-    pub(crate) fn sampled(&self, artifact: &Artifact) -> Option<Box<dyn Detector>> {
-        let entry = by_name(RACES).filter(|entry| self.has(entry.name) && self.is_sampled(entry.name))?;
-        let sees = (entry.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races();
-        sees.then(|| (entry.make)(self))
+    /// The detectors for iterations that are watched more closely than others, if there are such iterations: those that
+    /// can see anything in this module.
+    pub(crate) fn sampled(&self, artifact: &Artifact) -> Vec<&'static DetectorEntry> {
+        let some = self.has(RACES) && !self.watches_all(RACES);
+        let sees = |entry: &&DetectorEntry| {
+            let languages = entry.name != RACES || artifact.orderings().is_of_languages_with_races();
+            languages && (entry.check)(artifact).is_ok()
+        };
+        let sampled = DETECTORS.iter().filter(|entry| some && self.has(entry.name) && !self.watches_all(entry.name));
+        sampled.filter(sees).collect()
+    }
+
+    /// Creates a detector of the table with these rules.
+    pub(crate) fn create(&self, entry: &DetectorEntry) -> Box<dyn Detector> {
+        (entry.make)(self)
     }
 
     /// Turns a detector with [`Switch::Set`] on, for all executions, or off. Returns whether there is one with this
@@ -244,8 +283,10 @@ impl Detectors {
             true => self.on.insert(entry.name),
             false => self.on.remove(entry.name),
         };
-        if entry.name == RACES {
-            self.races.watched = Watched::All;
+        match entry.name {
+            RACES => self.races.watched = Watched::All,
+            USE_AFTER_RETURN => self.stacks = on,
+            _ => {}
         }
         true
     }
@@ -278,6 +319,8 @@ impl Detectors {
         DETECTORS
             .iter()
             .filter(|entry| self.watches_all(entry.name))
+            // Nobody asked for it alone.
+            .filter(|entry| entry.name != USE_AFTER_RETURN || self.stacks)
             .try_for_each(|entry| (entry.check)(artifact))
     }
 
@@ -303,6 +346,7 @@ impl PartialEq for Detectors {
     fn eq(&self, other: &Detectors) -> bool {
         let same = |(a, b): (&MakeDetector, &MakeDetector)| Arc::ptr_eq(a, b);
         self.on == other.on
+            && self.stacks == other.stacks
             && self.races == other.races
             && self.hot_steps_max == other.hot_steps_max
             && self.own.len() == other.own.len()

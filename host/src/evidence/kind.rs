@@ -26,6 +26,8 @@ pub enum BugKind {
     Misuse,
     /// A block of the heap was accessed after it was freed.
     UseAfterFree,
+    /// A worker accessed a local variable of another worker's function that has returned.
+    UseAfterReturn,
     /// A block was freed a second time.
     DoubleFree,
     /// An address was freed that is not the beginning of a block.
@@ -53,7 +55,7 @@ pub enum BugKind {
 
 impl BugKind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [BugKind; 21] = [
+    pub const ALL: [BugKind; 22] = [
         BugKind::Deadlock,
         BugKind::Livelock,
         BugKind::Assertion,
@@ -64,6 +66,7 @@ impl BugKind {
         BugKind::StackOverflow,
         BugKind::Misuse,
         BugKind::UseAfterFree,
+        BugKind::UseAfterReturn,
         BugKind::DoubleFree,
         BugKind::InvalidFree,
         BugKind::HeapOverflow,
@@ -90,6 +93,7 @@ impl BugKind {
             BugKind::StackOverflow => "stack-overflow",
             BugKind::Misuse => "misuse",
             BugKind::UseAfterFree => "use-after-free",
+            BugKind::UseAfterReturn => "use-after-return",
             BugKind::DoubleFree => "double-free",
             BugKind::InvalidFree => "invalid-free",
             BugKind::HeapOverflow => "heap-overflow",

@@ -2,6 +2,7 @@
 
 use super::{Plan, watching};
 use crate::detect::{DETECTORS, DetectorEntry, Switch};
+use crate::machine::stack::main_stack_alone;
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
@@ -12,17 +13,17 @@ use coyote_instrumenter::Points;
 /// The detectors that watch iterations of a sampler, and the assumptions of their verdict.
 pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     let detectors = &plan.settings.detectors;
-    let some = plan.settings.sampled_detector(plan.artifact).is_some();
-    let sampled = |entry: &DetectorEntry| detectors.has(entry.name) && !detectors.watches_all(entry.name);
+    let in_some = plan.settings.sampled_detectors(plan.artifact);
+    let sampled = |entry: &DetectorEntry| in_some.iter().any(|some| some.name == entry.name);
     let is_on = |entry: &&DetectorEntry| match entry.switch {
         Switch::Always => true,
         Switch::MemoryErrors => plan.artifact.options.memory_errors && plan.artifact.options.atomic_defaults,
-        Switch::Set { .. } => detectors.watches_all(entry.name) || some && sampled(entry),
+        Switch::Set { .. } => detectors.watches_all(entry.name) || sampled(entry),
     };
-    let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = DETECTORS.iter().partition(is_on);
+    let entries = DETECTORS.iter().filter(|entry| entry.concerns(plan.artifact));
+    let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = entries.partition(is_on);
     let names = |entries: &[&DetectorEntry]| entries.iter().map(|entry| entry.name.to_string()).collect();
-    let in_some = on.iter().filter(|entry| sampled(entry));
-    let sampled = in_some.map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();
+    let sampled = in_some.iter().map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();
     let mut assumptions = of_points(plan);
     assumptions.extend(detectors.assumptions().into_iter().map(String::from));
     Watch { detectors: names(&on), sampled, others: names(&off), assumptions, independent }
@@ -81,6 +82,11 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
             let operations = counted(count, "operation");
             assumptions.push(format!("{operations} of unknown ordering taken for sequentially consistent"));
         }
+    }
+    let has_stacks = table.worker_globals.iter().any(|global| global.stack_pointer);
+    let watches_stacks = plan.settings.detectors.watches_all("use-after-return");
+    if has_stacks && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
+        assumptions.push("no use of local variables of functions that have returned".into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;
     let noted = result.races.len() as u64 - suppressed;

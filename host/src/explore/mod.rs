@@ -128,6 +128,12 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// The same plan with other settings.
+    pub(crate) fn with<'a>(&'a self, settings: &'a Settings) -> Plan<'a> {
+        let Plan { artifact, test, settings: _, seed, budget, trace_stem } = self;
+        Plan { artifact, test, settings, seed: *seed, budget: budget.clone(), trace_stem: trace_stem.clone() }
+    }
+
     /// The options that a trace must name.
     pub fn options(&self) -> Vec<(String, String)> {
         options::write(&self.artifact.options, self.settings)

@@ -20,10 +20,10 @@ pub fn is_watched(index: u64) -> bool {
     index < ALL_BELOW || mix(index).is_multiple_of(ONE_IN)
 }
 
-/// The detector of a job that watches some of its iterations.
+/// The detectors of a job that watches some of its iterations.
 pub struct Watching<'a> {
     /// As long as no iteration is watched.
-    detector: Option<Box<dyn Detector>>,
+    detectors: Vec<Box<dyn Detector>>,
     /// As traces of watched iterations have them.
     watched: Settings,
     /// As all others have.
@@ -33,9 +33,10 @@ pub struct Watching<'a> {
 impl<'a> Watching<'a> {
     /// Of a module.
     pub fn new(artifact: &Artifact, settings: &'a Settings) -> Watching<'a> {
-        let detector = settings.sampled_detector(artifact);
+        let sampled = settings.sampled_detectors(artifact);
+        let detectors = sampled.into_iter().map(|entry| settings.detectors.create(entry)).collect();
         let watched = Settings { detectors: settings.detectors.in_all(), ..settings.clone() };
-        Watching { detector, watched, usual: settings }
+        Watching { detectors, watched, usual: settings }
     }
 
     /// Executes an iteration, watched if it is to be, and says what came of it by the settings that it had.
@@ -45,12 +46,13 @@ impl<'a> Watching<'a> {
         index: u64,
         iteration: impl FnOnce(&mut Execution, &Settings) -> R,
     ) -> R {
-        let Some(detector) = is_watched(index).then(|| self.detector.take()).flatten() else {
+        if self.detectors.is_empty() || !is_watched(index) {
             return iteration(execution, self.usual);
-        };
-        execution.detect(detector);
+        }
+        let added = self.detectors.len();
+        self.detectors.drain(..).for_each(|detector| execution.detect(detector));
         let result = iteration(execution, &self.watched);
-        self.detector = execution.stop_detecting();
+        self.detectors = execution.stop_detecting(added);
         result
     }
 }

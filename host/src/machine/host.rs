@@ -68,6 +68,8 @@ pub struct Host {
     pub memory_refused: bool,
     /// Bounds of the first worker's stack: see [`super::stack`].
     pub main_stack: Option<(u32, u32)>,
+    /// See [`super::stack::main_stack_alone`].
+    pub main_stack_alone: Option<(u32, u32)>,
     /// Worker globals of the first worker: a new instance may have initialised them.
     pub main_globals: Vec<u128>,
     hot: Vec<HotSite>,
@@ -127,6 +129,7 @@ impl Host {
             memory_bytes_max,
             memory_refused: false,
             main_stack: None,
+            main_stack_alone: None,
             main_globals: Vec::new(),
             hot,
             stopped_at: None,
@@ -164,8 +167,9 @@ impl Host {
         running: Option<WorkerId>,
     ) -> (&'a mut Scheduler, Context<'a>) {
         let Host { scheduler, observers, table, orderings, saved_workers, dirty_memory, .. } = self;
+        let main_stack_alone = self.main_stack_alone;
         let written = &mut dirty_memory.host_written;
-        let suspended = Suspended { table, saved_workers, running };
+        let suspended = Suspended { table, saved_workers, running, main_stack_alone };
         (scheduler, Context { memory, written, observers, orderings, suspended })
     }
 

@@ -15,6 +15,7 @@ mod calls;
 mod counters;
 pub mod directories;
 pub mod dirty_memory;
+mod ended_frames;
 mod fault_hooks;
 mod fingerprint;
 mod gate;
@@ -125,6 +126,7 @@ impl Machine {
         let mut host = Host::new(&artifact, scheduler, world, memory_bytes_max);
         host.scheduler.runtime.files = files;
         host.main_stack = stack::main_stack(&artifact);
+        host.main_stack_alone = stack::main_stack_alone(&artifact);
         host.scheduler.bounds.null_bytes = stack::null_page(&artifact);
         host.set_observers(|all| *all = observers);
         host.scheduler.runtime.heap = Heap::new(artifact.options.memory_errors);
@@ -393,7 +395,10 @@ impl Machine {
 
     fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
         if goes_on {
+            let worker = self.scheduler().planned().expect("it goes on");
+            let before = self.stack_in_use(worker);
             self.go()?;
+            self.touch_ended_frames(worker, before);
         }
         if self.scheduler_mut().take_crashed() {
             self.restart()?;
@@ -466,8 +471,7 @@ impl Machine {
         let globals = self.save_globals();
         let host = self.store.data();
         let runtime = &host.scheduler.runtime;
-        let alone = stack::main_stack_alone(&self.artifact);
-        let dead = stack::dead_at_end(runtime, &host.table, &host.saved_workers, alone);
+        let dead = stack::dead_at_end(runtime, &host.table, &host.saved_workers, host.main_stack_alone);
         let alive = |(i, _): &(usize, &SavedWorker)| {
             runtime.workers().len() > *i && runtime.pending(WorkerId(*i as u32)).state != WorkerState::Ended
         };

@@ -8,7 +8,7 @@ use super::gate::settled;
 use super::host::{Host, Stopped, original_stack, split};
 use super::scheduler::{AccessResult, Asked};
 use super::stack;
-use crate::observe::{Attempt, Finding, GuestState, Observers, Program, Stacks};
+use crate::observe::{Attempt, Finding, GuestState, Observers, Program, StackPlace, Stacks};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Access, Operation, WorkerId};
 use wasmtime::{AsContext, AsContextMut, Caller, StoreContext, WasmBacktrace};
@@ -26,6 +26,16 @@ impl Stacks for Running<'_> {
             }
         }
         host.saved_workers.get(worker.index()).map(|saved| stack::frames(&host.table, &saved.bytes))
+    }
+
+    fn main_stack_alone(&self) -> Option<(u32, u32)> {
+        self.0.data().main_stack_alone
+    }
+
+    fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
+        let host = self.0.data();
+        let saved = host.saved_workers.get(worker.index()).filter(|_| host.scheduler.running != Some(worker));
+        saved.map_or(StackPlace::Other, |saved| stack::place(&host.table, saved, bounds, address))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::indices;
 use crate::artifact::Artifact;
+use crate::observe::StackPlace;
 use crate::runtime::Runtime;
 use coyote_abi::rt::GLOBAL_BYTES;
-use coyote_instrumenter::{Location, SiteTable};
+use coyote_instrumenter::{FrameSite, Location, SiteTable};
 use coyote_strategies::{WorkerId, WorkerState};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -44,6 +45,52 @@ fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32,
         end = start;
         Some((site, range))
     })
+}
+
+/// The site at which a suspended worker's innermost frame is.
+fn innermost<'a>(table: &'a SiteTable, saved: &SavedWorker) -> Option<&'a FrameSite> {
+    let (site, _) = walk(table, &saved.bytes).last()?;
+    Some(&table.frames[site as usize])
+}
+
+/// A suspended worker's stack pointer, and the function that has data below it, if there is one. `None` if the worker has
+/// not begun, or the guest has no such stacks.
+pub fn in_use(table: &SiteTable, saved: &SavedWorker) -> Option<(u32, Option<u32>)> {
+    let stack_pointer = saved.stack_pointer(table).filter(|_| saved.started)?;
+    let below = innermost(table, saved).filter(|frame| frame.red_zone);
+    Some((stack_pointer, below.map(|frame| frame.location.function)))
+}
+
+/// What the bytes of a frame in the shadow stack are.
+fn in_frame(frame: &FrameSite) -> StackPlace {
+    if frame.escapes { StackPlace::Other } else { StackPlace::Private(frame.location) }
+}
+
+/// What an address in a suspended worker's stack belongs to. `bounds`: those of the stack.
+pub fn place(table: &SiteTable, saved: &SavedWorker, bounds: (u32, u32), address: u32) -> StackPlace {
+    let (low, high) = bounds;
+    let Some(mut end) = saved.stack_pointer(table).filter(|_| saved.started) else { return StackPlace::Other };
+    if !(low..high).contains(&address) || !(low..=high).contains(&end) {
+        return StackPlace::Other;
+    }
+    if address < end {
+        return match innermost(table, saved) {
+            Some(frame) if frame.red_zone && end - address <= RED_ZONE => in_frame(frame),
+            _ => StackPlace::Ended,
+        };
+    }
+    // Frames from the innermost on; behind one of unknown size nothing is known.
+    let sites: Vec<u32> = walk(table, &saved.bytes).map(|(site, _)| site).collect();
+    for site in sites.into_iter().rev() {
+        let frame = &table.frames[site as usize];
+        let Some(bytes) = frame.stack_bytes else { return StackPlace::Other };
+        let begin = end;
+        end = begin.saturating_add(bytes);
+        if (begin..end).contains(&address) {
+            return in_frame(frame);
+        }
+    }
+    StackPlace::Other
 }
 
 /// The stack of a suspended worker, innermost first.

@@ -26,8 +26,9 @@ impl Observers {
         self.detectors.push((detector.interest(), detector));
     }
 
-    pub fn take_last_detector(&mut self) -> Option<Box<dyn Detector>> {
-        self.detectors.pop().map(|(_, detector)| detector)
+    pub fn take_last_detectors(&mut self, number: usize) -> Vec<Box<dyn Detector>> {
+        let first = self.detectors.len().saturating_sub(number);
+        self.detectors.drain(first..).map(|(_, detector)| detector).collect()
     }
 
     pub fn add_observer(&mut self, observer: Box<dyn Observer>) {

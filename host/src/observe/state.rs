@@ -3,7 +3,7 @@
 use crate::orderings::{Atomicity, OnDemand, Orderings};
 use crate::runtime::Runtime;
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::WorkerId;
+use coyote_strategies::{WorkerId, WorkerState};
 
 /// The state of the program at an event. Everything is as at present; at several events of one step, the runtime's
 /// state is the one after the step.
@@ -39,6 +39,24 @@ pub(crate) struct Program<'a> {
 pub trait Stacks {
     /// The stack of a worker, innermost first. `None` if it runs and its stack cannot be read now.
     fn stack(&self, worker: WorkerId) -> Option<Vec<Location>>;
+
+    /// The bounds of the first worker's stack, if nothing else lies within.
+    fn main_stack_alone(&self) -> Option<(u32, u32)>;
+
+    /// What an address in the stack of a worker belongs to, if the worker is suspended. `bounds`: those of the stack.
+    fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace;
+}
+
+/// What an address in a worker's stack belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackPlace {
+    /// No frame: a frame that was there has ended.
+    Ended,
+    /// The frame of the function that is executed at this place. That function gives the frame's address to no other
+    /// code.
+    Private(Location),
+    /// The frame of a function that may have given its address away; or not known, or not in that stack.
+    Other,
 }
 
 impl<'a> GuestState<'a> {
@@ -58,6 +76,17 @@ impl<'a> GuestState<'a> {
     /// event: that of the running worker at its own step, without [`Interest::STACKS`](super::Interest::STACKS).
     pub fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
         self.stacks.stack(worker)
+    }
+
+    /// What an address in the stack of a worker belongs to: [`StackPlace::Other`] if that worker has ended or runs, or the
+    /// bounds of its stack are not known.
+    pub fn stack_place(&self, worker: WorkerId, address: u32) -> StackPlace {
+        if self.runtime.pending(worker).state == WorkerState::Ended {
+            return StackPlace::Other;
+        }
+        let main = || self.stacks.main_stack_alone().filter(|_| worker == self.runtime.first());
+        let bounds = self.runtime.stack_of(worker).or_else(main);
+        bounds.map_or(StackPlace::Other, |bounds| self.stacks.place(worker, bounds, address))
     }
 
     /// The operations that are atomic, by their sites, with their orderings. The first call costs

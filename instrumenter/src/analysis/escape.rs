@@ -9,9 +9,9 @@
 //! access, in such a sum, assigned to such a local, written back to the stack pointer, or dropped.
 //! If it does not escape, plain accesses at frame-derived addresses are private.
 //!
-//! Deliberately missed are: an access that leaves the frame through a wrong index, a stale pointer of another
-//! worker into a frame that is in use again, and a local that is read before it was assigned (compilers do
-//! not emit that). Those stores are still marked dirty.
+//! Deliberately missed are: an access that leaves the frame through a wrong index, and a local that is read before it was
+//! assigned (compilers do not emit that). Those stores are still marked dirty. Another worker can access such a frame
+//! only through a pointer to a frame that has ended. The host finds that with [`super::stack_frame`].
 
 use crate::analysis::access::{access, bulk};
 use crate::code::sequences;
@@ -19,17 +19,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{GlobalId, LocalFunction, MemoryId, Module};
 
-/// The private accesses as (sequence, index in the sequence); none if the frame escapes.
+/// The private accesses as (sequence, index in the sequence); `None` if the frame escapes.
 pub fn private_accesses(
     module: &Module,
     function: &LocalFunction,
     stack_pointer: GlobalId,
     memory: MemoryId,
-) -> BTreeSet<(InstrSeqId, usize)> {
+) -> Option<BTreeSet<(InstrSeqId, usize)>> {
     let sequences = sequences(function);
     let reads = |i: &Instr| matches!(i, Instr::GlobalGet(i) if i.global == stack_pointer);
     if !sequences.iter().any(|s| function.block(*s).instrs.iter().any(|(i, _)| reads(i))) {
-        return BTreeSet::new();
+        return Some(BTreeSet::new());
     }
     let mut derived = BTreeSet::new();
     // A chain of n locals takes n rounds; longer ones count as escaped.
@@ -62,11 +62,11 @@ pub fn private_accesses(
             .collect();
         let (escaped, private) = (round.escaped, round.private);
         if next == derived {
-            return if escaped { BTreeSet::new() } else { private };
+            return (!escaped).then_some(private);
         }
         derived = next;
     }
-    BTreeSet::new()
+    None
 }
 
 /// One pass over the function, with an assumption about which locals are frame-derived.

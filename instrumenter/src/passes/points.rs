@@ -37,13 +37,15 @@ use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
 use crate::analysis::escape;
+use crate::analysis::stack_frame::stack_frame;
 use crate::code::{Code, sequences};
-use crate::draft::{Draft, Owners, PointPolicy, Tells, site_location};
+use crate::draft::{Draft, Owners, PointPolicy, Tells, site_location, site_of_location};
 use crate::operands::Aside;
 use crate::options::Points;
 use coyote_abi::{OpKind, rt};
 use walrus::ir::*;
-use walrus::{LocalFunction, ValType};
+use std::collections::BTreeSet;
+use walrus::{FunctionId, LocalFunction, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let weak = draft.options.weak_memory();
@@ -58,6 +60,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         draft.options.edges && !draft.has(|i| access(i, draft.memory).is_some_and(|a| a.kind.is_atomic()));
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
+        let private = own_frame(draft, origin, id);
         let points = *draft.policy(id) == PointPolicy::Points;
         // Functions that the user left out may order the accesses of the others.
         let left_out = draft.is_left_out_by_user(origin);
@@ -70,7 +73,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         };
         let owned = draft.owners.is_some() && !draft.allocating.contains(&origin);
         if points || told.atomic || weak || owned {
-            draft.edit(id, |draft, function| announce_in(draft, origin, function, points, told));
+            draft.edit(id, |draft, function| announce_in(draft, origin, function, &private, points, told));
         }
     }
     Ok(())
@@ -92,17 +95,30 @@ struct Told {
 /// The position of the local for an instruction's result, which no operand has.
 const RESULT: usize = usize::MAX;
 
+/// The accesses of a function that touch only its own frame. Notes what is known of the frame.
+fn own_frame(draft: &mut Draft, origin: u32, id: FunctionId) -> BTreeSet<(InstrSeqId, usize)> {
+    let Some(sp) = draft.stack_pointer else { return BTreeSet::new() };
+    let function = draft.module.funcs.get(id).kind.unwrap_local();
+    let private = escape::private_accesses(&draft.module, function, sp, draft.memory);
+    let offset = |at: InstrLocId| if at.is_default() { None } else { site_of_location(at.data()).err() };
+    if let Some(frame) = stack_frame(function, sp, private.is_none(), offset) {
+        draft.stack_frames.insert(origin, frame);
+    }
+    private.unwrap_or_default()
+}
+
 /// Announces the accesses of a function. If they are no points, only maintains the owner table, and reports
 /// them if the host needs that.
-fn announce_in(draft: &mut Draft, origin: u32, function: &mut LocalFunction, points: bool, told: Told) {
+fn announce_in(
+    draft: &mut Draft,
+    origin: u32,
+    function: &mut LocalFunction,
+    private: &BTreeSet<(InstrSeqId, usize)>,
+    points: bool,
+    told: Told,
+) {
     let level = draft.options.points;
     let weak = draft.options.weak_memory();
-    let private = match draft.stack_pointer {
-        Some(sp) if level == Points::Heap || told.atomic || told.exchanges || weak => {
-            escape::private_accesses(&draft.module, function, sp, draft.memory)
-        }
-        _ => Default::default(),
-    };
     let left_out = told.left_out;
     let mut aside = Aside::default();
     for sequence in sequences(function) {

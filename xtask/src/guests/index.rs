@@ -62,6 +62,7 @@ const VERDICTS: &[&str] = &[
     "stack-overflow",
     "misuse",
     "use-after-free",
+    "use-after-return",
     "double-free",
     "invalid-free",
     "heap-overflow",

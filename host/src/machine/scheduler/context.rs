@@ -3,7 +3,7 @@
 
 use super::super::stack::{self, SavedWorker};
 use super::Scheduler;
-use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, Stacks, Step};
+use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, StackPlace, Stacks, Step};
 use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
 use coyote_abi::rt::CHUNK;
@@ -27,12 +27,23 @@ pub struct Suspended<'a> {
     pub saved_workers: &'a [SavedWorker],
     /// The worker that is not suspended now.
     pub running: Option<WorkerId>,
+    /// The bounds of the first worker's stack: see [`stack::main_stack_alone`].
+    pub main_stack_alone: Option<(u32, u32)>,
 }
 
 impl Stacks for Suspended<'_> {
     fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
         let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker))?;
         Some(stack::frames(self.table, &saved.bytes))
+    }
+
+    fn main_stack_alone(&self) -> Option<(u32, u32)> {
+        self.main_stack_alone
+    }
+
+    fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
+        let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker));
+        saved.map_or(StackPlace::Other, |saved| stack::place(self.table, saved, bounds, address))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Context, Scheduler, Unfinished};
 use crate::outcome::{Bound, Outcome};
-use coyote_strategies::{Pick, Status};
+use coyote_strategies::{Pick, Status, WorkerId};
 
 impl Scheduler {
     /// The step that waits for a value; it is part of the program's state.
@@ -29,6 +29,11 @@ impl Scheduler {
             Some(Outcome::Bound(Bound::Steps(_))) => Status::Unfinished,
             Some(Outcome::Bound(_) | Outcome::Abandoned) => Status::Abandoned,
         }
+    }
+
+    /// The worker that waits to be put in place.
+    pub fn planned(&self) -> Option<WorkerId> {
+        self.planned.map(|(worker, _)| worker)
     }
 
     /// Executes a pick from outside. Returns whether a worker now waits to be put in place.

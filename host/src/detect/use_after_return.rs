@@ -1,0 +1,78 @@
+//! Use after return: accesses of another worker's stack where no frame is, or the frame of a function that gives its
+//! address to no other code.
+//!
+//! A function's accesses of such a frame are no scheduling points (`analysis/escape.rs` of the instrumenter). So without
+//! this detector nothing would show that another worker changes the frame, and no search could rely on it: a search
+//! always has this detector, and the footprints of steps have the frames that they end (`machine/ended_frames.rs`).
+//! Samplers have it in the iterations that they watch for data races.
+//!
+//! # What is not found
+//! - Accesses of the frame of another function in the same place, if that function gives its address away.
+//! - A worker's accesses of its own frames that have ended.
+//! - Accesses of a stack whose bounds are not known: of the first worker's, if the linker put it behind other data. Of
+//!   the frames that are in use, those outside of one whose size is not known (`analysis/stack_frame.rs` of the
+//!   instrumenter).
+//!
+//! Cost: it is asked about every access.
+
+use super::memory_errors::touched;
+use crate::artifact::Artifact;
+use crate::evidence::{Evidence, StackAccess};
+use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, StackPlace};
+use crate::outcome::{Bug, BugKind};
+use coyote_strategies::{Effect, WorkerId};
+
+/// See the module's documentation. It has no state.
+pub struct UseAfterReturn;
+
+/// Checks that the detector can see anything in this module.
+///
+/// # Errors
+/// The reason why it cannot.
+pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
+    match artifact.table.worker_globals.iter().any(|global| global.stack_pointer) {
+        true => Ok(()),
+        false => Err("the detector use-after-return finds nothing in a module without a stack pointer".into()),
+    }
+}
+
+impl Detector for UseAfterReturn {
+    fn interest(&self) -> Interest {
+        Interest::VETOES
+    }
+
+    fn veto(&self, state: &GuestState<'_>, worker: WorkerId, attempt: &Attempt<'_>) -> Option<Finding> {
+        match *attempt {
+            Attempt::Operation(operation) => touched(state, worker, operation)
+                .find_map(|range| ended_at(state, worker, operation.kind.name(), range.address, range.bytes)),
+            Attempt::Host(access) => {
+                let what = if access.effect == Effect::Write { "write by the host" } else { "read by the host" };
+                ended_at(state, worker, what, access.object, access.size)
+            }
+            Attempt::Free { .. } => None,
+        }
+    }
+}
+
+/// The finding if a worker must not access these bytes of another one's stack.
+fn ended_at(
+    state: &GuestState<'_>,
+    worker: WorkerId,
+    what: &'static str,
+    address: u64,
+    bytes: u32,
+) -> Option<Finding> {
+    let first = u32::try_from(address).ok().filter(|_| bytes > 0)?;
+    let others = (0..state.runtime.workers().len() as u32).map(WorkerId).filter(|other| *other != worker);
+    let (owner, place) = others
+        .map(|other| (other, state.stack_place(other, first)))
+        .find(|(_, place)| *place != StackPlace::Other)?;
+    let evidence = Evidence::StackAccess(StackAccess {
+        what: what.into(),
+        address,
+        bytes,
+        owner: state.runtime.title(owner).to_string(),
+        reused: place != StackPlace::Ended,
+    });
+    Some(Bug { kind: BugKind::UseAfterReturn, evidence, worker: Some(worker) }.into())
+}

@@ -1,0 +1,222 @@
+//! How many bytes of the shadow stack a function's frame has, and where in its code the frame exists.
+//!
+//! Compilers move the stack pointer down at the beginning of a function, and back to its value before the function
+//! returns. A function that moves it in any other way (for a variable number of bytes, or to an aligned address) has a
+//! frame of unknown size.
+
+use crate::code::sequences;
+use std::collections::BTreeMap;
+use walrus::ir::*;
+use walrus::{GlobalId, LocalFunction};
+
+/// The frame of a function in the shadow stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackFrame {
+    /// Its size in bytes.
+    pub bytes: u32,
+    /// Whether its address leaves the function: see [`super::escape`].
+    pub escapes: bool,
+    /// Whether the function keeps data below the stack pointer instead of moving it, which those do that call no others
+    /// (LLVM's red zone).
+    pub red_zone: bool,
+    /// Offset of the instruction that creates it. `None` if the function has no frame.
+    begin: Option<u32>,
+    /// Offsets of the instructions that end it, each with the last one of its sequence.
+    ends: Vec<(u32, u32)>,
+}
+
+impl StackFrame {
+    /// The frame's size at an instruction of the function; 0 before the frame exists. `None` if the frame has ended
+    /// there.
+    pub fn bytes_at(&self, offset: u32) -> Option<u32> {
+        match self.begin {
+            Some(begin) if offset > begin => {
+                let ended = self.ends.iter().any(|(end, last)| (*end..=*last).contains(&offset));
+                (!ended).then_some(self.bytes)
+            }
+            _ => Some(0),
+        }
+    }
+}
+
+/// What an operand or a local holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Constant(i32),
+    /// The stack pointer at the function's beginning, plus this number.
+    Pointer(i32),
+    Other,
+}
+
+/// The frame of a function; `None` if its size is not known. `offset` is the original offset of an instruction.
+pub fn stack_frame(
+    function: &LocalFunction,
+    stack_pointer: GlobalId,
+    escapes: bool,
+    offset: impl Fn(InstrLocId) -> Option<u32>,
+) -> Option<StackFrame> {
+    let (locals, now) = (BTreeMap::new(), Held::Pointer(0));
+    let mut reader = Reader { stack_pointer, locals, now, reads: false, stack: Vec::new() };
+    let mut frame = StackFrame { escapes, ..StackFrame::default() };
+    for sequence in sequences(function) {
+        // A sequence that is executed before the frame exists stands before the instruction that creates it.
+        reader.now = Held::Pointer(-(frame.bytes as i32));
+        reader.stack.clear();
+        let instrs = &function.block(sequence).instrs;
+        for (instr, at) in instrs {
+            if !reader.step(instr) {
+                continue;
+            }
+            match (reader.now, frame.begin) {
+                (Held::Pointer(0), Some(_)) => {
+                    let last = instrs.iter().rev().find_map(|(_, at)| offset(*at));
+                    frame.ends.push((offset(*at)?, last.unwrap_or(u32::MAX)));
+                }
+                // A sequence within another one may be executed again.
+                (Held::Pointer(moved), None) if moved < 0 && sequence == function.entry_block() => {
+                    (frame.bytes, frame.begin) = (moved.unsigned_abs(), Some(offset(*at)?));
+                }
+                // A handler of exceptions sets it to what it was.
+                (Held::Pointer(moved), Some(_)) if moved.unsigned_abs() == frame.bytes && moved < 0 => {}
+                _ => return None,
+            }
+        }
+    }
+    frame.red_zone = reader.reads && frame.begin.is_none();
+    Some(frame)
+}
+
+/// Reads instructions in the order of the text.
+struct Reader {
+    stack_pointer: GlobalId,
+    /// What each local holds, if all assignments of it agree.
+    locals: BTreeMap<LocalId, Held>,
+    /// What was last assigned to the stack pointer.
+    now: Held,
+    /// Whether the stack pointer was read.
+    reads: bool,
+    stack: Vec<Held>,
+}
+
+impl Reader {
+    fn pop(&mut self) -> Held {
+        self.stack.pop().unwrap_or(Held::Other)
+    }
+
+    fn assign(&mut self, local: LocalId, value: Held) {
+        self.locals.entry(local).and_modify(|held| if *held != value { *held = Held::Other }).or_insert(value);
+    }
+
+    /// Reads an instruction. Returns whether it moves the stack pointer.
+    fn step(&mut self, instr: &Instr) -> bool {
+        match instr {
+            Instr::Const(Const { value: Value::I32(value) }) => self.stack.push(Held::Constant(*value)),
+            Instr::GlobalGet(i) if i.global == self.stack_pointer => {
+                self.reads = true;
+                self.stack.push(self.now);
+            }
+            Instr::GlobalSet(i) if i.global == self.stack_pointer => {
+                self.now = self.pop();
+                return true;
+            }
+            Instr::LocalGet(i) => self.stack.push(self.locals.get(&i.local).copied().unwrap_or(Held::Other)),
+            Instr::LocalSet(i) => {
+                let value = self.pop();
+                self.assign(i.local, value);
+            }
+            Instr::LocalTee(i) => {
+                let value = self.pop();
+                self.assign(i.local, value);
+                self.stack.push(value);
+            }
+            Instr::Binop(Binop { op: op @ (BinaryOp::I32Add | BinaryOp::I32Sub) }) => {
+                let (right, left) = (self.pop(), self.pop());
+                let sign = if matches!(op, BinaryOp::I32Add) { 1 } else { -1 };
+                self.stack.push(match (left, right) {
+                    (Held::Pointer(at), Held::Constant(by)) => Held::Pointer(at.wrapping_add(by.wrapping_mul(sign))),
+                    (Held::Constant(by), Held::Pointer(at)) if sign == 1 => Held::Pointer(at.wrapping_add(by)),
+                    _ => Held::Other,
+                });
+            }
+            // What other instructions leave on the stack is not known, and neither is how deep it is then.
+            _ => self.stack.clear(),
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use walrus::Module;
+
+    /// The frame of each function of a module, and its size at each call.
+    fn frames(text: &str) -> Vec<Option<(u32, Vec<Option<u32>>)>> {
+        let wasm = wat::parse_str(text).unwrap();
+        let module = Module::from_buffer(&wasm).unwrap();
+        let sp = module.globals.iter().next().unwrap().id();
+        module
+            .funcs
+            .iter_local()
+            .map(|(_, function)| {
+                let offset = |at: InstrLocId| (!at.is_default()).then(|| at.data());
+                let frame = stack_frame(function, sp, false, offset)?;
+                let calls = sequences(function).into_iter().flat_map(|s| &function.block(s).instrs);
+                let calls = calls.filter(|(i, _)| matches!(i, Instr::Call(_)));
+                Some((frame.bytes, calls.map(|(_, at)| frame.bytes_at(at.data())).collect()))
+            })
+            .collect()
+    }
+
+    const HEAD: &str = "(module (func $f (import \"a\" \"f\")) (global $sp (mut i32) (i32.const 1024))";
+
+    #[test]
+    fn frames_of_optimised_and_other_code() {
+        let optimised = "(func (local i32)
+            call $f
+            global.get $sp i32.const 32 i32.sub local.tee 0 global.set $sp
+            call $f
+            local.get 0 i32.const 32 i32.add global.set $sp
+            call $f)";
+        let through_locals = "(func (local i32 i32 i32 i32 i32)
+            global.get $sp local.set 0 i32.const 16 local.set 1 local.get 0 local.get 1 i32.sub local.set 2
+            local.get 2 global.set $sp
+            (block call $f)
+            i32.const 16 local.set 3 local.get 2 local.get 3 i32.add local.set 4 local.get 4 global.set $sp)";
+        let without = "(func (local i32) global.get $sp i32.const 16 i32.sub local.set 0 call $f)";
+        let variable = "(func (param i32) (local i32)
+            global.get $sp local.get 0 i32.sub local.tee 1 global.set $sp call $f)";
+        let aligned = "(func (local i32)
+            global.get $sp i32.const 64 i32.sub i32.const -32 i32.and local.tee 0 global.set $sp call $f)";
+        let twice = "(func (local i32)
+            global.get $sp i32.const 32 i32.sub local.tee 0 global.set $sp
+            local.get 0 i32.const 16 i32.sub global.set $sp call $f)";
+        let text = [HEAD, optimised, through_locals, without, variable, aligned, twice, ")"].concat();
+        let expected = vec![
+            Some((32, vec![Some(0), Some(32), None])),
+            Some((16, vec![Some(16)])),
+            Some((0, vec![Some(0)])),
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(frames(&text), expected);
+    }
+
+    /// A return in the middle ends the frame only for what follows in its sequence.
+    #[test]
+    fn a_return_in_the_middle() {
+        let text = [
+            HEAD,
+            "(func (param i32) (local i32)
+                global.get $sp i32.const 32 i32.sub local.tee 1 global.set $sp
+                (if (local.get 0) (then
+                    call $f local.get 1 i32.const 32 i32.add global.set $sp return))
+                call $f
+                local.get 1 i32.const 32 i32.add global.set $sp)",
+            ")",
+        ]
+        .concat();
+        assert_eq!(frames(&text), [Some((32, vec![Some(32), Some(32)]))]);
+    }
+}
