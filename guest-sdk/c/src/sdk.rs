@@ -33,6 +33,7 @@ const FILES: &[File] = files![
     "include/threads.h",
     "include/c++/__config_site",
     "include/c++/__atomic/atomic_base.h",
+    "include/c++/__atomic/atomic_sync.h",
     "bin/wasm-opt",
     "lib/library.h",
     "lib/atomic.c",
