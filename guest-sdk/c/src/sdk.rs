@@ -32,6 +32,8 @@ const FILES: &[File] = files![
     "include/setjmp.h",
     "include/threads.h",
     "include/c++/__config_site",
+    "include/c++/iostream",
+    "include/c++/locale",
     "include/c++/__atomic/atomic_base.h",
     "include/c++/__atomic/atomic_sync.h",
     "bin/wasm-opt",
@@ -52,6 +54,7 @@ const FILES: &[File] = files![
     "lib/libcxx.cpp",
     "lib/libcxx_atomic.cpp",
     "lib/libcxx_exit.cpp",
+    "lib/libcxx_streams.cpp",
     "cmake/coyote-wasm.cmake",
     "cmake/Platform/WASI.cmake",
 ];
