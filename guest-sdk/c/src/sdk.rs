@@ -50,6 +50,7 @@ const FILES: &[File] = files![
     "lib/thread.c",
     "lib/values.c",
     "lib/verifier.c",
+    "lib/aborts.cpp",
     "lib/exceptions.cpp",
     "lib/libcxx.cpp",
     "lib/libcxx_atomic.cpp",
@@ -167,7 +168,7 @@ impl Sdk {
 
 /// Calls of strlen would call the C library, whose accesses are scheduling points.
 const C_FLAGS: &[&str] = &["-std=gnu17", "-fno-builtin-strlen"];
-const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions"];
+const CPP_FLAGS: &[&str] = &["-std=gnu++20"];
 
 /// Writes a file in a directory that may not be there. Programs can be executed.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
