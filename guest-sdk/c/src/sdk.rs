@@ -33,6 +33,7 @@ const FILES: &[File] = files![
     "include/threads.h",
     "include/c++/__config_site",
     "include/c++/iostream",
+    "include/c++/latch",
     "include/c++/locale",
     "include/c++/__atomic/atomic_base.h",
     "include/c++/__atomic/atomic_sync.h",
