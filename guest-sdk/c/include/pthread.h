@@ -108,9 +108,9 @@ COYOTE_INLINE int pthread_join(pthread_t __id, void **__result) {
   return 0;
 }
 
-/* EBUSY if the thread has not ended. */
+/* EBUSY if the thread has not ended. The load is the scheduling point. */
 COYOTE_INLINE int pthread_tryjoin_np(pthread_t __id, void **__result) {
-  if (coyote_raw_futex_wait(__coyote_ends(__id), 0, 0) != 1) {
+  if (!__atomic_load_n(__coyote_ends(__id), __ATOMIC_RELAXED)) {
     return 10; /* EBUSY */
   }
   return pthread_join(__id, __result);

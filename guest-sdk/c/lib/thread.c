@@ -150,8 +150,8 @@ int __coyote_not_joined(pthread_t thread, int error) {
   return error;
 }
 
-uint32_t __coyote_ends(pthread_t thread) {
-  return COYOTE_ADDRESS(&known(thread, "pthread_tryjoin_np")->finished);
+const uint32_t *__coyote_ends(pthread_t thread) {
+  return &known(thread, "pthread_tryjoin_np")->finished;
 }
 
 uint32_t __coyote_worker(pthread_t thread) {
