@@ -33,6 +33,7 @@ const FILES: &[File] = files![
     "include/stdio.h",
     "include/threads.h",
     "include/c++/__config_site",
+    "include/c++/barrier",
     "include/c++/iostream",
     "include/c++/latch",
     "include/c++/locale",

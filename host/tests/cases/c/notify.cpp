@@ -1,11 +1,11 @@
 // Waits for atomic variables: notify_one wakes one of those that it is meant for, whatever the variable's type.
 // flags: -std=c++20 -O1
-// run: -i 1000 --races bug --test meant --test every --test chain --test flag --test padded --test counters
+// run: -i 1000 --races bug --test meant --test every --test chain --test flag --test padded --test counters --test barrier
 // exit: 0
-// line: . No bug found in 6 tests
-// run: -s dpor --test meant --test every --test chain --test flag --test padded --test counters
+// line: . No bug found in 7 tests
+// run: -s dpor --test meant --test every --test chain --test flag --test padded --test counters --test barrier
 // exit: 0
-// line: . Proved: no bug in 6 tests
+// line: . Proved: no bug in 7 tests
 // run: -i 1000 --test lost_int
 // exit: 2
 // line: bug in test lost_int: deadlock
@@ -15,11 +15,15 @@
 // line: bug in test lost_bool: deadlock
 // line: bug in test lost_wide: deadlock
 // line: bug in test lost_int64: deadlock
+// run: -i 10 --test barrier_short
+// exit: 2
+// line: bug in test barrier_short: deadlock
 // run: --races bug --test relaxed
 // exit: 2
 // line: bug in test relaxed: data-race
 #include "coyote.h"
 #include <atomic>
+#include <barrier>
 #include <cassert>
 #include <cstdint>
 #include <latch>
@@ -126,6 +130,29 @@ COYOTE_TEST(counters) {
   v = 1;
   s.release();
   l.arrive_and_wait();
+  t.join();
+}
+
+COYOTE_TEST(barrier) {
+  int ended = 0, x[2] = {};
+  auto end = [&]() noexcept { ended++; };
+  std::barrier<decltype(end)> b(2, end);
+  auto f = [&](int me) {
+    x[me] = 1;
+    b.arrive_and_wait();
+    assert(x[1 - me] == 1 && ended == 1);
+    b.wait(b.arrive());
+  };
+  std::thread t(f, 1);
+  f(0);
+  t.join();
+  assert(ended == 2);
+}
+
+COYOTE_TEST(barrier_short) {
+  std::barrier<> b(3);
+  std::thread t([&] { b.arrive_and_wait(); });
+  b.arrive_and_wait();
   t.join();
 }
 
