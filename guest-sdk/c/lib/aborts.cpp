@@ -32,9 +32,10 @@ static void end_if_thrown() {
   __coyote_unsupported_parts(parts);
 }
 
-// Called by the library's own code and, with exceptions, by assertions of its headers.
+// Called by the library's own code and, with exceptions, by assertions of its headers. A program may define its own.
 _LIBCPP_BEGIN_NAMESPACE_STD
-void __libcpp_verbose_abort(const char *format, ...) noexcept(noexcept(std::__libcpp_verbose_abort(""))) {
+__attribute__((weak)) void
+__libcpp_verbose_abort(const char *format, ...) noexcept(noexcept(std::__libcpp_verbose_abort(""))) {
   va_list list;
   va_start(list, format);
   std::vsnprintf(text, sizeof text, format, list);
