@@ -86,6 +86,11 @@ void __coyote_started(pthread_t __id, uint32_t __worker);
 int __coyote_join(pthread_t __id);
 uint32_t __coyote_worker(pthread_t __id);
 uint32_t __coyote_joined(pthread_t __id);
+/* What is 1 when a thread is about to end; the same as a futex that it then notifies, for a join with a timeout; what
+ * such a join does if it fails: returns the error. */
+const uint32_t *__coyote_ends(pthread_t __id);
+uint32_t __coyote_await_end(pthread_t __id);
+int __coyote_not_joined(pthread_t __id, int __error);
 /* Everything that a thread does at its end, before its worker ends. */
 void __coyote_finish(uint32_t __result);
 /* Whether the function of a pthread_once is still to be called; records that it was called. */

@@ -51,6 +51,11 @@ extern "C" {
 
 #define PTHREAD_BARRIER_SERIAL_THREAD (-1)
 
+#define PTHREAD_RWLOCK_PREFER_READER_NP 0
+#define PTHREAD_RWLOCK_PREFER_WRITER_NP 1
+#define PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP 2
+#define PTHREAD_RWLOCK_DEFAULT_NP PTHREAD_RWLOCK_PREFER_READER_NP
+
 /* The first word of a mutex says its kind. */
 #define PTHREAD_MUTEX_INITIALIZER {{{0}}}
 #define PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP {{{PTHREAD_MUTEX_RECURSIVE}}}
@@ -103,6 +108,40 @@ COYOTE_INLINE int pthread_join(pthread_t __id, void **__result) {
   return 0;
 }
 
+/* EBUSY if the thread has not ended. The load is the scheduling point. */
+COYOTE_INLINE int pthread_tryjoin_np(pthread_t __id, void **__result) {
+  if (!__atomic_load_n(__coyote_ends(__id), __ATOMIC_RELAXED)) {
+    return 10; /* EBUSY */
+  }
+  return pthread_join(__id, __result);
+}
+
+/* ETIMEDOUT if the thread has not ended at this time of the clock. */
+COYOTE_INLINE int pthread_clockjoin_np(pthread_t __id, void **__result, clockid_t __clock,
+                                       const struct timespec *__until) {
+  int __error;
+  uint32_t __how;
+  if (!__until) {
+    return pthread_join(__id, __result);
+  }
+  if (__coyote_span(__clock, __until) < 0) {
+    return 28; /* EINVAL */
+  }
+  __error = __coyote_join(__id);
+  if (__error) {
+    return __error;
+  }
+  do {
+    __how = coyote_raw_futex_wait(__coyote_await_end(__id), 0, __coyote_span(__clock, __until));
+  } while (__how == 0); /* woken: the next one sees why */
+  __error = __coyote_not_joined(__id, 73); /* ETIMEDOUT */
+  return __how == 1 ? pthread_join(__id, __result) : __error;
+}
+
+COYOTE_INLINE int pthread_timedjoin_np(pthread_t __id, void **__result, const struct timespec *__until) {
+  return pthread_clockjoin_np(__id, __result, CLOCK_REALTIME, __until);
+}
+
 __attribute__((__noreturn__)) COYOTE_INLINE void pthread_exit(void *__result) {
   __coyote_finish(COYOTE_ADDRESS(__result));
   coyote_raw_exit();
@@ -129,7 +168,7 @@ int pthread_setschedprio(pthread_t __id, int __priority);
 int pthread_getaffinity_np(pthread_t __id, size_t __size, cpu_set_t *__set);
 int pthread_setaffinity_np(pthread_t __id, size_t __size, const cpu_set_t *__set);
 
-/* pthread_cancel is not supported, so that these have nothing to do. */
+/* pthread_cancel is not supported, so that these only keep what is set. */
 int pthread_cancel(pthread_t __id);
 int pthread_setcancelstate(int __state, int *__old);
 int pthread_setcanceltype(int __type, int *__old);
@@ -302,6 +341,10 @@ int pthread_rwlockattr_destroy(pthread_rwlockattr_t *__attributes);
 int pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *__restrict __attributes,
                                   int *__restrict __shared);
 int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *__attributes, int __shared);
+/* Kept, without an effect: a thread may always read again under a lock that it reads under. */
+int pthread_rwlockattr_getkind_np(const pthread_rwlockattr_t *__restrict __attributes,
+                                  int *__restrict __kind);
+int pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *__attributes, int __kind);
 
 /* ---- Spin locks: mutexes under another name ---- */
 

@@ -150,6 +150,7 @@ int __coyote_pthread_mutexattr_setrobust(pthread_mutexattr_t *attributes, int ro
 PUBLIC(pthread_mutexattr_setrobust);
 
 PLAIN(rwlockattr)
+KEEP_BITS(rwlockattr, kind_np, KIND_SHIFT, 3, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
 KEEP_BITS(rwlockattr, pshared, SHARED_SHIFT, 1, PTHREAD_PROCESS_SHARED)
 PLAIN(barrierattr)
 KEEP_BITS(barrierattr, pshared, SHARED_SHIFT, 1, PTHREAD_PROCESS_SHARED)

@@ -14,7 +14,32 @@
 #include <errno.h>
 #include <time.h>
 
-extern "C" [[noreturn]] void __coyote_bug(const char *what);
+// Words of a pthread_mutex_t that pthread.h does not use. They say what the mutex is a part of, and which thread holds
+// that alone, plus 1: 0 if none does, or if it was taken by a template in a header, which does not know of this.
+enum { ROLE = 1, OWNER };
+// The first member of a std::shared_mutex, or of a std::shared_timed_mutex.
+enum { SHARED = 0x54a2ed, SHARED_TIMED };
+
+extern "C" {
+[[noreturn]] void __coyote_bug(const char *what);
+
+// Memory accesses of functions with such names are no scheduling points.
+__attribute__((noinline)) void __coyote_set_word(pthread_mutex_t *mutex, int word, int value) {
+  mutex->__u.__i[word] = value;
+}
+
+__attribute__((noinline)) int __coyote_get_word(const pthread_mutex_t *mutex, int word) {
+  return mutex->__u.__i[word];
+}
+
+__attribute__((noinline)) void __coyote_set_state(std::__shared_mutex_base *mutex, unsigned state) {
+  mutex->__state_ = state;
+}
+
+__attribute__((noinline)) unsigned __coyote_get_state(const std::__shared_mutex_base *mutex) {
+  return mutex->__state_;
+}
+}
 
 _LIBCPP_BEGIN_NAMESPACE_STD
 
@@ -22,6 +47,17 @@ static void check(int error, const char *what) {
   if (error) {
     __coyote_bug(what);
   }
+}
+
+// The running thread in an OWNER.
+static int self() {
+  return (int)coyote_raw_current() + 1;
+}
+
+// For an unlock: whether another thread is known to hold it.
+static bool is_foreign(mutex &part) {
+  int owner = __coyote_get_word(part.native_handle(), OWNER);
+  return owner != 0 && owner != self();
 }
 
 // ---- Mutexes ----
@@ -38,7 +74,14 @@ void mutex::unlock() noexcept {
   check(__libcpp_mutex_unlock(&__m_), "std::mutex::unlock failed");
 }
 
+// Of a std::shared_mutex and a std::shared_timed_mutex, this is all in this library that their destructors call.
 mutex::~mutex() noexcept {
+  int role = __coyote_get_word(&__m_, ROLE);
+  if (role == SHARED) {
+    coyote_raw_rwlock_destroy(COYOTE_ADDRESS(this));
+  } else if (role == SHARED_TIMED && __coyote_get_state(reinterpret_cast<__shared_mutex_base *>(this)) != 0) {
+    __coyote_bug("a std::shared_timed_mutex is destroyed that a thread holds");
+  }
   __libcpp_mutex_destroy(&__m_);
 }
 
@@ -67,6 +110,7 @@ timed_mutex::timed_mutex() : __locked_(false) {}
 
 timed_mutex::~timed_mutex() {
   lock_guard<mutex> guard(__m_);
+  check(__locked_, "a std::timed_mutex is destroyed that a thread holds");
 }
 
 void timed_mutex::lock() {
@@ -75,6 +119,7 @@ void timed_mutex::lock() {
     __cv_.wait(guard);
   }
   __locked_ = true;
+  __coyote_set_word(__m_.native_handle(), OWNER, self());
 }
 
 bool timed_mutex::try_lock() noexcept {
@@ -83,11 +128,15 @@ bool timed_mutex::try_lock() noexcept {
     return false;
   }
   __locked_ = true;
+  __coyote_set_word(__m_.native_handle(), OWNER, self());
   return true;
 }
 
 void timed_mutex::unlock() noexcept {
   lock_guard<mutex> guard(__m_);
+  check(!__locked_, "std::timed_mutex::unlock: no thread holds it");
+  check(is_foreign(__m_), "std::timed_mutex::unlock: another thread holds it");
+  __coyote_set_word(__m_.native_handle(), OWNER, 0);
   __locked_ = false;
   __cv_.notify_one();
 }
@@ -96,6 +145,7 @@ recursive_timed_mutex::recursive_timed_mutex() : __count_(0), __id_{} {}
 
 recursive_timed_mutex::~recursive_timed_mutex() {
   lock_guard<mutex> guard(__m_);
+  check(__count_ != 0, "a std::recursive_timed_mutex is destroyed that a thread holds");
 }
 
 void recursive_timed_mutex::lock() {
@@ -121,6 +171,8 @@ bool recursive_timed_mutex::try_lock() noexcept {
 
 void recursive_timed_mutex::unlock() noexcept {
   unique_lock<mutex> guard(__m_);
+  check(__count_ == 0 || __id_ != this_thread::get_id(),
+        "std::recursive_timed_mutex::unlock: the caller does not hold it");
   if (--__count_ == 0) {
     __id_ = __thread_id();
     guard.unlock();
@@ -128,43 +180,53 @@ void recursive_timed_mutex::unlock() noexcept {
   }
 }
 
-// std::shared_mutex is the tool's rwlock, identified by its address.
+// std::shared_mutex is the tool's rwlock, identified by its address. Its state is the thread that holds it alone, as in
+// an OWNER.
 
-static uint32_t address(void *object) {
-  return (uint32_t)(uintptr_t)object;
+__shared_mutex_base::__shared_mutex_base() : __state_(0) {
+  __coyote_set_word(__mut_.native_handle(), ROLE, SHARED);
 }
 
-__shared_mutex_base::__shared_mutex_base() : __state_(0) {}
-
 void __shared_mutex_base::lock() {
-  check((int)coyote_raw_rwlock_write(address(this), -1), "std::shared_mutex::lock: the caller has it already");
+  check((int)coyote_raw_rwlock_write(COYOTE_ADDRESS(this), COYOTE_NO_TIMEOUT),
+        "std::shared_mutex::lock: the caller has it already");
+  __coyote_set_state(this, (unsigned)self());
 }
 
 bool __shared_mutex_base::try_lock() {
-  return coyote_raw_rwlock_try_write(address(this)) == 0;
+  bool locked = coyote_raw_rwlock_try_write(COYOTE_ADDRESS(this)) == 0;
+  if (locked) {
+    __coyote_set_state(this, (unsigned)self());
+  }
+  return locked;
 }
 
 void __shared_mutex_base::unlock() {
-  coyote_raw_rwlock_unlock(address(this));
+  check(__coyote_get_state(this) != (unsigned)self(), "std::shared_mutex::unlock: the caller does not hold it alone");
+  __coyote_set_state(this, 0);
+  coyote_raw_rwlock_unlock(COYOTE_ADDRESS(this));
 }
 
 void __shared_mutex_base::lock_shared() {
-  check((int)coyote_raw_rwlock_read(address(this), -1),
+  check((int)coyote_raw_rwlock_read(COYOTE_ADDRESS(this), COYOTE_NO_TIMEOUT),
         "std::shared_mutex::lock_shared: the caller has it already");
 }
 
 bool __shared_mutex_base::try_lock_shared() {
-  return coyote_raw_rwlock_try_read(address(this)) == 0;
+  return coyote_raw_rwlock_try_read(COYOTE_ADDRESS(this)) == 0;
 }
 
 void __shared_mutex_base::unlock_shared() {
-  coyote_raw_rwlock_unlock(address(this));
+  check(__coyote_get_state(this) == (unsigned)self(), "std::shared_mutex::unlock_shared: the caller holds it alone");
+  coyote_raw_rwlock_unlock(COYOTE_ADDRESS(this));
 }
 
 // std::shared_timed_mutex has its state in the object, where the templates of its timed functions look for
 // it: a writer enters through the first gate, and waits at the second one until the readers have left.
 
-shared_timed_mutex::shared_timed_mutex() : __base_() {}
+shared_timed_mutex::shared_timed_mutex() : __base_() {
+  __coyote_set_word(__base_.__mut_.native_handle(), ROLE, SHARED_TIMED);
+}
 
 void shared_timed_mutex::lock() {
   unique_lock<mutex> guard(__base_.__mut_);
@@ -175,6 +237,7 @@ void shared_timed_mutex::lock() {
   while (__base_.__state_ & __base_.__n_readers_) {
     __base_.__gate2_.wait(guard);
   }
+  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, self());
 }
 
 bool shared_timed_mutex::try_lock() {
@@ -183,11 +246,15 @@ bool shared_timed_mutex::try_lock() {
     return false;
   }
   __base_.__state_ = __base_.__write_entered_;
+  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, self());
   return true;
 }
 
 void shared_timed_mutex::unlock() {
   lock_guard<mutex> guard(__base_.__mut_);
+  check(__base_.__state_ != __base_.__write_entered_, "std::shared_timed_mutex::unlock: no thread holds it alone");
+  check(is_foreign(__base_.__mut_), "std::shared_timed_mutex::unlock: another thread holds it");
+  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, 0);
   __base_.__state_ = 0;
   __base_.__gate1_.notify_all();
 }
@@ -211,6 +278,8 @@ bool shared_timed_mutex::try_lock_shared() {
 
 void shared_timed_mutex::unlock_shared() {
   lock_guard<mutex> guard(__base_.__mut_);
+  check((__base_.__state_ & __base_.__n_readers_) == 0,
+        "std::shared_timed_mutex::unlock_shared: no thread reads under it");
   unsigned readers = --__base_.__state_ & __base_.__n_readers_;
   if (__base_.__state_ & __base_.__write_entered_) {
     if (readers == 0) {

@@ -3,61 +3,94 @@
 
 #ifdef COYOTE_LIBCXX_THREADS
 
-#include <coyote_raw.h>
+#include <coyote_shim.h>
 #include <atomic>
 #include <barrier>
 
+// A thread that waits for an atomic variable. Its node is on its own stack, and in the list of its object's bucket.
+//
+// By the standard, a notification has to unblock a waiter for which it is meant: one that blocked on a value that was
+// replaced since then. A waiter that saw the present value would only block again, so it does not count: the one
+// waiter that notify_one wakes is any of the others. (After a change and back, a waiter counts as one that saw the
+// present value: it would find it again.)
+struct waiter {
+  const volatile void *object;
+  const void *seen;
+  size_t size;
+  uint32_t blocked;
+  waiter *next;
+};
+
+static waiter *buckets[64];
+
+static inline __attribute__((always_inline)) waiter **bucket(const volatile void *object) {
+  return &buckets[(uintptr_t)object / 4 % 64];
+}
+
+// Not memcmp, whose accesses would be scheduling points.
+static inline __attribute__((always_inline)) bool differs(const volatile void *object, const void *seen, size_t size) {
+  bool differs = false;
+  for (size_t i = 0; i < size; i++) {
+    differs |= ((const volatile char *)object)[i] != ((const char *)seen)[i];
+  }
+  return differs;
+}
+
+static inline __attribute__((always_inline)) bool is_due(const waiter *waiter, const volatile void *object) {
+  return waiter->object == object && differs(object, waiter->seen, waiter->size);
+}
+
+// No worker runs between the look at the waiters and their wake-ups.
+static inline __attribute__((always_inline)) void notify(const volatile void *object, bool all) {
+  coyote_raw_atomic_begin();
+  uint32_t due = 0;
+  for (waiter *waiter = *bucket(object); waiter; waiter = waiter->next) {
+    due += is_due(waiter, object);
+  }
+  uint32_t chosen = !all && due > 1 ? coyote_raw_choose_int(due) : 0;
+  uint32_t place = 0;
+  for (waiter **link = bucket(object); *link && due;) {
+    waiter *waiter = *link;
+    if (is_due(waiter, object) && (all || place++ == chosen)) {
+      *link = waiter->next;
+      waiter->blocked = 0;
+      coyote_raw_futex_notify(COYOTE_ADDRESS(&waiter->blocked), 1);
+    } else {
+      link = &waiter->next;
+    }
+  }
+  coyote_raw_atomic_end();
+}
+
+extern "C" {
+
+bool __coyote_await(const volatile void *object, const void *seen, size_t size) {
+  if (differs(object, seen, size)) {
+    return false;
+  }
+  waiter self = {object, seen, size, 1, nullptr};
+  waiter **last = bucket(object);
+  while (*last) {
+    last = &(*last)->next;
+  }
+  *last = &self;
+  while (*(volatile uint32_t *)&self.blocked) {
+    coyote_raw_futex_wait(COYOTE_ADDRESS(&self.blocked), 1, COYOTE_NO_TIMEOUT);
+  }
+  return true;
+}
+
+// The names make a call a scheduling point: see `C_SDK_OPERATIONS` of the instrumenter.
+void __coyote_atomic_notify_one(const volatile void *object) {
+  notify(object, false);
+}
+
+void __coyote_atomic_notify_all(const volatile void *object) {
+  notify(object, true);
+}
+}
+
 _LIBCPP_BEGIN_NAMESPACE_STD
-
-// An object with the size of a futex is a futex itself. For others, a counter is selected by the address;
-// a notification increments it.
-
-using counter = __cxx_atomic_contention_t;
-
-static counter counters[64];
-
-static counter *counter_of(const volatile void *address) {
-  return &counters[(uintptr_t)address / 4 % 64];
-}
-
-static uint32_t address(const volatile void *object) {
-  return (uint32_t)(uintptr_t)object;
-}
-
-void __cxx_atomic_notify_one(const volatile counter *object) noexcept {
-  coyote_raw_futex_notify(address(object), 1);
-}
-
-void __cxx_atomic_notify_all(const volatile counter *object) noexcept {
-  coyote_raw_futex_notify(address(object), UINT32_MAX);
-}
-
-__cxx_contention_t __libcpp_atomic_monitor(const volatile counter *object) noexcept {
-  return __cxx_atomic_load(object, memory_order_acquire);
-}
-
-void __libcpp_atomic_wait(const volatile counter *object, __cxx_contention_t old) noexcept {
-  coyote_raw_futex_wait64(address(object), old, -1);
-}
-
-// Several variables may share a counter, so all waiters have to check their variable.
-void __cxx_atomic_notify_all(const volatile void *object) noexcept {
-  counter *moved = counter_of(object);
-  __cxx_atomic_fetch_add(moved, __cxx_contention_t(1), memory_order_release);
-  __cxx_atomic_notify_all(moved);
-}
-
-void __cxx_atomic_notify_one(const volatile void *object) noexcept {
-  __cxx_atomic_notify_all(object);
-}
-
-__cxx_contention_t __libcpp_atomic_monitor(const volatile void *object) noexcept {
-  return __libcpp_atomic_monitor(counter_of(object));
-}
-
-void __libcpp_atomic_wait(const volatile void *object, __cxx_contention_t old) noexcept {
-  __libcpp_atomic_wait(counter_of(object), old);
-}
 
 class __barrier_algorithm_base {
 public:

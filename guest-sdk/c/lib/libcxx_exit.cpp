@@ -204,9 +204,8 @@ promise<void>::promise() : __state_(new __assoc_sub_state) {}
 
 promise<void>::~promise() {
   if (__state_) {
-    // A future that is still waiting would throw: without exceptions it stays as it is.
     if (!__state_->__has_value() && __state_->use_count() > 1) {
-      __throw_future_error(future_errc::broken_promise);
+      __state_->set_exception(make_exception_ptr(future_error(make_error_code(future_errc::broken_promise))));
     }
     __state_->__release_shared();
   }

@@ -50,12 +50,17 @@ struct __pthread {
   /* Its thread-local storage. */
   void *storage;
   struct value *values;
+  /* Whether it has nothing left to do but to end: a futex for joins with a timeout. */
+  uint32_t finished;
+  /* Whether such a join has ever waited. */
+  char awaited;
   char detached;
   char joining;
-  /* Whether it has nothing left to do but to end. */
-  char finished;
   /* Whether it ever set a value for a key. */
   char has_values;
+  /* As pthread_setcancelstate and pthread_setcanceltype left them. */
+  char cancel_state;
+  char cancel_type;
   char name[16];
   struct __ptcb *cleanup;
   struct destructor *destructors;

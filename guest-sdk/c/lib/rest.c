@@ -90,25 +90,25 @@ int __coyote_pthread_getcpuclockid(pthread_t thread, clockid_t *clock) {
 }
 PUBLIC(pthread_getcpuclockid);
 
-int __coyote_pthread_setcancelstate(int state, int *old) {
-  if ((unsigned)state > PTHREAD_CANCEL_DISABLE) {
+/* Nothing cancels a thread, but a library may set the state and restore what was set before. */
+PRIVATE int set_kept(char *kept, int value, int last, int *old) {
+  if ((unsigned)value > (unsigned)last) {
     return EINVAL;
   }
   if (old) {
-    *old = PTHREAD_CANCEL_ENABLE;
+    *old = *kept;
   }
+  *kept = (char)value;
   return 0;
+}
+
+int __coyote_pthread_setcancelstate(int state, int *old) {
+  return set_kept(&__coyote_self()->cancel_state, state, PTHREAD_CANCEL_DISABLE, old);
 }
 PUBLIC(pthread_setcancelstate);
 
 int __coyote_pthread_setcanceltype(int type, int *old) {
-  if ((unsigned)type > PTHREAD_CANCEL_ASYNCHRONOUS) {
-    return EINVAL;
-  }
-  if (old) {
-    *old = PTHREAD_CANCEL_DEFERRED;
-  }
-  return 0;
+  return set_kept(&__coyote_self()->cancel_type, type, PTHREAD_CANCEL_ASYNCHRONOUS, old);
 }
 PUBLIC(pthread_setcanceltype);
 

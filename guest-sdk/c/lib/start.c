@@ -14,8 +14,14 @@ extern void unusual(void) __asm__("main") __attribute__((weak));
 typedef __wasi_errno_t sizes_get(__wasi_size_t *strings, __wasi_size_t *bytes);
 typedef __wasi_errno_t texts_get(uint8_t **list, uint8_t *texts);
 
-/* A list of texts, NULL at its end. */
-PRIVATE char **texts_of(sizes_get *sizes, texts_get *get, uint32_t *count) {
+/* A list of texts, NULL at its end. It exists as long as the program runs: static, so that it is no leak. */
+struct texts {
+  char **list;
+  char *texts;
+};
+static struct texts arguments, environment;
+
+PRIVATE void get_texts(struct texts *into, sizes_get *sizes, texts_get *get, uint32_t *count) {
   __wasi_size_t strings, bytes;
   if (sizes(&strings, &bytes)) {
     __coyote_bug("the arguments or the environment cannot be read");
@@ -27,7 +33,8 @@ PRIVATE char **texts_of(sizes_get *sizes, texts_get *get, uint32_t *count) {
   }
   list[strings] = NULL;
   *count = strings;
-  return list;
+  into->list = list;
+  into->texts = texts;
 }
 
 int __coyote_main(void) {
@@ -36,12 +43,11 @@ int __coyote_main(void) {
   if (!entry) {
     __coyote_bug("the program has no main");
   }
-  char **list = texts_of(__wasi_args_sizes_get, __wasi_args_get, &count);
-  char **environment = NULL;
+  get_texts(&arguments, __wasi_args_sizes_get, __wasi_args_get, &count);
   if (!with_arguments) {
-    environment = texts_of(__wasi_environ_sizes_get, __wasi_environ_get, &names);
+    get_texts(&environment, __wasi_environ_sizes_get, __wasi_environ_get, &names);
   }
-  return (int)coyote_raw_call_main(COYOTE_ADDRESS(entry), count, COYOTE_ADDRESS(list),
-                                   COYOTE_ADDRESS(environment));
+  return (int)coyote_raw_call_main(COYOTE_ADDRESS(entry), count, COYOTE_ADDRESS(arguments.list),
+                                   COYOTE_ADDRESS(environment.list));
 }
 int __main_void(void) __attribute__((alias("__coyote_main")));

@@ -139,6 +139,21 @@ int __coyote_join(pthread_t thread) {
   return 0;
 }
 
+uint32_t __coyote_await_end(pthread_t thread) {
+  struct __pthread *joined = (struct __pthread *)thread;
+  joined->awaited = 1;
+  return COYOTE_ADDRESS(&joined->finished);
+}
+
+int __coyote_not_joined(pthread_t thread, int error) {
+  ((struct __pthread *)thread)->joining = 0;
+  return error;
+}
+
+const uint32_t *__coyote_ends(pthread_t thread) {
+  return &known(thread, "pthread_tryjoin_np")->finished;
+}
+
 uint32_t __coyote_worker(pthread_t thread) {
   return ((struct __pthread *)thread)->worker;
 }
@@ -169,6 +184,11 @@ int __coyote_thrd_detach(thrd_t thread) {
 }
 PUBLIC(thrd_detach);
 
+/* The program can observe when this happens, by joins that do not wait: a part of the footprint. */
+__attribute__((noinline)) void __coyote_end(struct __pthread *self) {
+  self->finished = 1;
+}
+
 void __coyote_finish(uint32_t result) {
   struct __pthread *self = __coyote_self();
   while (self->cleanup) {
@@ -189,8 +209,11 @@ void __coyote_finish(uint32_t result) {
   if (main_left && running == 0) {
     exit(0); /* the last thread ends the process */
   }
-  self->finished = 1;
+  __coyote_end(self);
   __coyote_retire(self);
+  if (self->awaited) {
+    coyote_raw_futex_notify(COYOTE_ADDRESS(&self->finished), UINT32_MAX);
+  }
 }
 
 pthread_t __coyote_pthread_self(void) {

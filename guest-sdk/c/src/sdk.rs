@@ -30,13 +30,20 @@ const FILES: &[File] = files![
     "include/sched.h",
     "include/semaphore.h",
     "include/setjmp.h",
+    "include/stdio.h",
     "include/threads.h",
     "include/c++/__config_site",
+    "include/c++/barrier",
+    "include/c++/iostream",
+    "include/c++/latch",
+    "include/c++/locale",
     "include/c++/__atomic/atomic_base.h",
+    "include/c++/__atomic/atomic_sync.h",
     "bin/wasm-opt",
     "lib/library.h",
     "lib/atomic.c",
     "lib/attributes.c",
+    "lib/files.c",
     "lib/functions.c",
     "lib/guard.c",
     "lib/memory.c",
@@ -47,10 +54,12 @@ const FILES: &[File] = files![
     "lib/thread.c",
     "lib/values.c",
     "lib/verifier.c",
+    "lib/aborts.cpp",
     "lib/exceptions.cpp",
     "lib/libcxx.cpp",
     "lib/libcxx_atomic.cpp",
     "lib/libcxx_exit.cpp",
+    "lib/libcxx_streams.cpp",
     "cmake/coyote-wasm.cmake",
     "cmake/Platform/WASI.cmake",
 ];
@@ -163,7 +172,7 @@ impl Sdk {
 
 /// Calls of strlen would call the C library, whose accesses are scheduling points.
 const C_FLAGS: &[&str] = &["-std=gnu17", "-fno-builtin-strlen"];
-const CPP_FLAGS: &[&str] = &["-std=gnu++20", "-fno-exceptions"];
+const CPP_FLAGS: &[&str] = &["-std=gnu++20"];
 
 /// Writes a file in a directory that may not be there. Programs can be executed.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
