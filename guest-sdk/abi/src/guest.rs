@@ -179,7 +179,8 @@ pub const IMPORTS: &[Import] = &[
         &[("rwlock", I32), ("timeout_ns", I64)],
         Some(I32),
         OpKind::WriteLock,
-        "Locks the rwlock for writing; EDEADLK if the caller holds it already, also for reading.",
+        "Locks the rwlock for writing; EDEADLK if the caller holds it for writing already. One that holds it for reading \
+         waits for itself.",
     ),
     point(
         "rwlock_try_write",

@@ -110,16 +110,14 @@ fn take_shared(object: &mut Object, me: i32) -> bool {
     free
 }
 
-/// Whether the caller holds the lock, so that its request can never be granted.
-fn has(rwlock: i32, also_reads: bool) -> bool {
+/// Whether the caller holds the lock for writing.
+fn has(rwlock: i32) -> bool {
     let me = number();
-    let mut world = lock();
-    let object = world.object(rwlock);
-    object.owner == Some(me) || also_reads && object.readers.contains_key(&me)
+    lock().object(rwlock).owner == Some(me)
 }
 
 pub fn rwlock_read(rwlock: i32, timeout_ns: i64) -> i32 {
-    if has(rwlock, false) { EDEADLK } else { take_within(rwlock, timeout_ns, take_shared) }
+    if has(rwlock) { EDEADLK } else { take_within(rwlock, timeout_ns, take_shared) }
 }
 
 pub fn rwlock_try_read(rwlock: i32) -> i32 {
@@ -127,7 +125,7 @@ pub fn rwlock_try_read(rwlock: i32) -> i32 {
 }
 
 pub fn rwlock_write(rwlock: i32, timeout_ns: i64) -> i32 {
-    if has(rwlock, true) { EDEADLK } else { take_within(rwlock, timeout_ns, take_alone) }
+    if has(rwlock) { EDEADLK } else { take_within(rwlock, timeout_ns, take_alone) }
 }
 
 pub fn rwlock_try_write(rwlock: i32) -> i32 {

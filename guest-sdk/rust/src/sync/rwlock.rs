@@ -54,7 +54,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         let error = sys::rwlock_write(self.place.address(), sys::FOREVER);
-        assert!(error == 0, "a worker that has a lock wants to write under it");
+        assert!(error == 0, "a worker that writes wants to write again");
         RwLockWriteGuard { lock: self, not_send: PhantomData }
     }
 

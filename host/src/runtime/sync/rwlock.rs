@@ -32,10 +32,10 @@ impl Rwlock {
         }
     }
 
-    /// Whether a worker can take the lock to write. A reader that wants to write would wait for itself too:
-    /// it cannot upgrade.
+    /// Whether a worker can take the lock to write. Its writer is refused, as with glibc; a reader waits for itself, as
+    /// with glibc and musl: POSIX allows both.
     pub fn availability_to_write(&self, worker: WorkerId) -> Availability {
-        if self.writer == Some(worker) || self.reader(worker).is_ok() {
+        if self.writer == Some(worker) {
             return Availability::Refused(errno::EDEADLK);
         }
         if self.writer.is_none() && self.readers.is_empty() { Availability::Free } else { Availability::Busy }

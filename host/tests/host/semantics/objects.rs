@@ -112,17 +112,13 @@ impl Objects {
                 Some(writer) if *writer == w => fails(EDEADLK),
                 Some(_) => Blocks,
             },
-            Write(l) => {
-                let reads = self.readers(l).contains(&w);
-                match self.writing.get(&l) {
-                    Some(writer) if *writer == w => fails(EDEADLK),
-                    _ if reads => fails(EDEADLK),
-                    None if self.readers(l).is_empty() => done(&mut |o| {
-                        o.writing.insert(l, w);
-                    }),
-                    _ => Blocks,
-                }
-            }
+            Write(l) => match self.writing.get(&l) {
+                Some(writer) if *writer == w => fails(EDEADLK),
+                None if self.readers(l).is_empty() => done(&mut |o| {
+                    o.writing.insert(l, w);
+                }),
+                _ => Blocks,
+            },
             RwUnlock(l) if self.writing.get(&l) == Some(&w) => done(&mut |o| {
                 o.writing.remove(&l);
             }),
