@@ -9,6 +9,7 @@ use super::current::{self, Polling};
 use super::section::Section;
 use crate::sys;
 use std::cell::UnsafeCell;
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
@@ -60,17 +61,6 @@ impl ParkRef {
     }
 }
 
-impl ParkRef {
-    /// Polls a future in the calling worker, which is the task's, until it is ready or `cancelled` says so before a poll.
-    pub(super) fn run<F: Future + ?Sized>(
-        &self,
-        future: Pin<&mut F>,
-        cancelled: impl Fn() -> bool,
-    ) -> Option<F::Output> {
-        Park::run(self, &waker(self), future, cancelled)
-    }
-}
-
 impl Clone for ParkRef {
     fn clone(&self) -> ParkRef {
         let _section = Section::enter();
@@ -117,8 +107,29 @@ impl Park {
         }
     }
 
+    /// Takes all wake-ups: several have the effect of one.
+    fn take_wakes(&self) {
+        let _section = Section::enter();
+        while sys::semaphore_try_wait(self.address()) == 0 {}
+    }
+}
+
+impl ParkRef {
+    /// Polls a future in the calling worker, which is the task's, until it is ready or `cancelled` says so before a poll.
+    pub(super) fn run<F: Future + ?Sized>(
+        &self,
+        future: Pin<&mut F>,
+        cancelled: impl Fn() -> bool,
+    ) -> Option<F::Output> {
+        let value = self.poll(&waker(self), future, cancelled);
+        // Nobody polls the task any more. What is left of its timers would keep it in memory: their wakers refer to it.
+        // SAFETY: this worker is the task's. What is dropped is dropped afterwards.
+        let _left: Vec<Timer> = unsafe { self.own(|own| std::mem::take(&mut own.timers)) };
+        value
+    }
+
     /// See [`ParkRef::run`].
-    fn run<F: Future + ?Sized>(
+    fn poll<F: Future + ?Sized>(
         &self,
         waker: &Waker,
         mut future: Pin<&mut F>,
@@ -131,7 +142,7 @@ impl Park {
             // SAFETY: this worker is the task's.
             unsafe { self.own(|own| (own.woken, own.told) = (false, false)) };
             let polled = {
-                let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
+                let _polling = self.polling();
                 let polled = future.as_mut().poll(&mut Context::from_waker(waker));
                 // SAFETY: as above.
                 if polled.is_pending() && unsafe { !self.own(|own| own.known) } {
@@ -174,14 +185,13 @@ impl Park {
             })
         };
         // What they wake is this task, which goes on anyway.
-        let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
+        let _polling = self.polling();
         due.into_iter().for_each(|timer| timer.waker.wake());
     }
 
-    /// Takes all wake-ups: several have the effect of one.
-    fn take_wakes(&self) {
-        let _section = Section::enter();
-        while sys::semaphore_try_wait(self.address()) == 0 {}
+    /// The calling worker polls this task as long as the result exists.
+    fn polling(&self) -> Polling {
+        Polling::begin(Arc::as_ptr(&self.0).expose_provenance())
     }
 }
 
@@ -198,11 +208,23 @@ fn polled() -> *const Park {
     std::ptr::with_exposed_provenance(current::get())
 }
 
-/// The number of a timer, and the task that it belongs to: an address that is only compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A timer of a task. Keeps the task in memory, so that none of a later task is taken for it.
 pub(crate) struct TimerId {
-    park: usize,
+    park: ParkRef,
     number: u32,
+}
+
+impl TimerId {
+    /// Whether it is one of this task.
+    fn is_of(&self, park: *const Park) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.park.0), park)
+    }
+}
+
+impl fmt::Debug for TimerId {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("TimerId").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 /// Sets a timer of the calling task, which calls the waker at a point in virtual time; or replaces the waker of `id`.
@@ -214,7 +236,8 @@ pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) ->
         "a timer of coyote::task is awaited outside of its tasks: run the future by coyote::task::block_on"
     );
     let waker = keep(waker);
-    let known = id.filter(|id| id.park == park.addr()).map(|id| id.number);
+    let id = id.filter(|id| id.is_of(park));
+    let known = id.as_ref().map(|id| id.number);
     let set = |own: &mut Own| {
         if let Some(timer) = own.timers.iter_mut().find(|timer| Some(timer.number) == known) {
             return (timer.number, Some(std::mem::replace(&mut timer.waker, waker)));
@@ -225,13 +248,19 @@ pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) ->
     };
     // SAFETY: it is not null, so it is the task that the calling worker polls, and lives until the poll ends.
     let (number, _replaced) = unsafe { (*park).own(set) };
-    TimerId { park: park.addr(), number }
+    let park = match id {
+        Some(id) => id.park,
+        // SAFETY: as above. The pointer is that of `ParkRef::polling`, which wakers have as well.
+        None => (*unsafe { borrowed(park.cast()) }).clone(),
+    };
+    TimerId { park, number }
 }
 
-/// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect.
+/// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect, unless
+/// it ends before.
 pub(crate) fn drop_timer(id: TimerId) {
     let park = polled();
-    if park.addr() == id.park {
+    if id.is_of(park) {
         let is = |timer: &mut Timer| timer.number == id.number;
         // SAFETY: as in `set_timer`. What is dropped is dropped afterwards.
         let _dropped: Vec<Timer> = unsafe { (*park).own(|own| own.timers.extract_if(.., is).collect()) };

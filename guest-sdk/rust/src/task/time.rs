@@ -28,19 +28,19 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
+        let timer = self.timer.take();
         if sys::now() >= self.deadline_ns {
+            timer.into_iter().for_each(park::drop_timer);
             return Poll::Ready(());
         }
-        self.timer = Some(park::set_timer(self.timer, self.deadline_ns, context.waker()));
+        self.timer = Some(park::set_timer(timer, self.deadline_ns, context.waker()));
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Some(timer) = self.timer {
-            park::drop_timer(timer);
-        }
+        self.timer.take().into_iter().for_each(park::drop_timer);
     }
 }
 
