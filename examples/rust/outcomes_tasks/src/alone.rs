@@ -206,10 +206,18 @@ fn closed_channels() {
         assert_eq!(receiver.has_changed(), Ok(false));
         sender.send(1).unwrap();
         drop(sender);
-        assert_eq!(receiver.has_changed(), Ok(true));
+        // The value is still there, though this says no more.
+        assert!(receiver.has_changed().is_err());
         assert!(receiver.changed().await.is_ok());
         assert_eq!(*receiver.borrow(), 1);
         assert!(receiver.changed().await.is_err());
+        let mut asked = 0;
+        let is_two = |value: &i32| {
+            asked += 1;
+            *value == 2
+        };
+        assert!(receiver.wait_for(is_two).await.is_err());
+        assert_eq!(asked, 1);
         let (sender, receiver) = watch::channel(0);
         drop(receiver);
         assert!(sender.send(1).is_err());
