@@ -14,13 +14,16 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// See the module's documentation.
 pub(super) struct Park {
     /// Its address identifies the semaphore. It is never read or written.
     place: AtomicU8,
+    /// How many wakers there are, of which one is the task's own. Used in sections.
+    wakers: AtomicU32,
     own: UnsafeCell<Own>,
 }
 
@@ -30,12 +33,21 @@ struct Own {
     woken: bool,
     /// It said since then what it awaits.
     told: bool,
-    /// It said at any time what it awaits.
-    known: bool,
+    said: Said,
     /// An object of this SDK keeps a waker, and will say what it is.
     quiet: bool,
     timers: Vec<Timer>,
     next_timer: u32,
+}
+
+/// What a task said last that it awaits, to reports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    /// Objects of this SDK, which say so in each poll in which they wait.
+    Objects,
+    /// Also something else, which may keep a waker over several polls without saying so again.
+    Others,
 }
 
 /// A waker to be called at a point in virtual time.
@@ -55,9 +67,16 @@ pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
 
 impl ParkRef {
     pub(super) fn new() -> ParkRef {
-        let own =
-            Own { woken: false, told: false, known: false, quiet: false, timers: Vec::new(), next_timer: 0 };
-        ParkRef(ManuallyDrop::new(Arc::new(Park { place: AtomicU8::new(0), own: UnsafeCell::new(own) })))
+        let own = UnsafeCell::new(Own {
+            woken: false,
+            told: false,
+            said: Said::Nothing,
+            quiet: false,
+            timers: Vec::new(),
+            next_timer: 0,
+        });
+        let park = Park { place: AtomicU8::new(0), wakers: AtomicU32::new(0), own };
+        ParkRef(ManuallyDrop::new(Arc::new(park)))
     }
 }
 
@@ -107,6 +126,19 @@ impl Park {
         }
     }
 
+    /// Whether reports do not know what the task awaits after a poll: it said nothing, and what it said before is over.
+    fn awaits_unknown(&self) -> bool {
+        // SAFETY: the caller is the task's worker.
+        match unsafe { self.own(|own| (own.told, own.said)) } {
+            (true, _) => false,
+            (false, Said::Nothing | Said::Objects) => true,
+            (false, Said::Others) => {
+                let _section = Section::enter();
+                self.wakers.load(Relaxed) == 1
+            }
+        }
+    }
+
     /// Takes all wake-ups: several have the effect of one.
     fn take_wakes(&self) {
         let _section = Section::enter();
@@ -144,9 +176,8 @@ impl ParkRef {
             let polled = {
                 let _polling = self.polling();
                 let polled = future.as_mut().poll(&mut Context::from_waker(waker));
-                // SAFETY: as above.
-                if polled.is_pending() && unsafe { !self.own(|own| own.known) } {
-                    // Nobody keeps a waker: at least the future is known.
+                if polled.is_pending() && self.awaits_unknown() {
+                    // At least the future is known.
                     tell_of("", "", 0, 0);
                 }
                 polled
@@ -298,8 +329,12 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     if quiet {
         return;
     }
+    let say_it = |own: &mut Own| {
+        let others = what.is_empty() || own.told && own.said == Said::Others;
+        (own.told, own.said) = (true, if others { Said::Others } else { Said::Objects });
+    };
     // SAFETY: as above.
-    unsafe { park.own(|own| (own.told, own.known) = (true, true)) };
+    unsafe { park.own(say_it) };
     say(park.address(), what, (file, line), object, more);
 }
 
@@ -323,6 +358,10 @@ fn waker(park: &ParkRef) -> Waker {
 }
 
 fn raw(park: ParkRef) -> RawWaker {
+    {
+        let _section = Section::enter();
+        park.wakers.fetch_add(1, Relaxed);
+    }
     let pointer = Arc::as_ptr(&park.0);
     std::mem::forget(park);
     RawWaker::new(pointer.cast(), &WAKER)
@@ -358,6 +397,8 @@ unsafe fn wake_by_ref(pointer: *const ()) {
 }
 
 unsafe fn forget(pointer: *const ()) {
+    let _section = Section::enter();
     // SAFETY: the pointer of a waker, whose count ends here.
-    drop(ManuallyDrop::into_inner(unsafe { borrowed(pointer) }));
+    let park = ManuallyDrop::into_inner(unsafe { borrowed(pointer) });
+    park.wakers.fetch_sub(1, Relaxed);
 }
