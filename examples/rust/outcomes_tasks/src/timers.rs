@@ -1,9 +1,11 @@
 //! Timers of tasks that end, are aborted, or poll what another task began to wait for.
 
 use crate::{once, say};
-use coyote::task::{block_on, sleep, spawn};
+use coyote::task::{Either, block_on, select, select_biased, sleep, spawn, timeout, yield_now};
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 /// A timer of a task that has ended is not taken for that of the task that takes its place in memory.
@@ -55,4 +57,59 @@ fn timer_is_dropped_elsewhere() {
         sleep(Duration::from_millis(2)).await;
     });
     say("end");
+}
+
+/// Time passes although the task can always go on.
+/// outcomes by stateful: slept
+#[coyote::test]
+fn time_passes_while_a_task_yields() {
+    let yields = async {
+        loop {
+            yield_now().await;
+        }
+    };
+    match block_on(select(sleep(Duration::from_secs(1)), yields)) {
+        Either::Left(()) => say("slept"),
+        Either::Right(()) => say("never"),
+    }
+}
+
+/// A task may be late at each yield, as at any other await.
+/// outcomes by stateful: slept; yielded
+#[coyote::test]
+fn sleep_or_yield() {
+    match block_on(select_biased(sleep(Duration::from_secs(1)), yield_now())) {
+        Either::Left(()) => say("slept"),
+        Either::Right(()) => say("yielded"),
+    }
+}
+
+/// A task that polls a flag may be late, or in time.
+/// outcomes by stateful: in-time; late
+#[coyote::test]
+fn flag_is_polled_for_a_while() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let sets = flag.clone();
+    let task = spawn(async move { sets.store(true, SeqCst) });
+    let polls = async {
+        while !flag.load(SeqCst) {
+            yield_now().await;
+        }
+    };
+    let polled = block_on(timeout(Duration::from_secs(1), polls));
+    task.join().unwrap();
+    say(if polled.is_ok() { "in-time" } else { "late" });
+}
+
+/// A task that has something to do between its yields is in time if timers are ordered (with `--timers ordered`).
+/// outcomes by stateful: in-time; assertion
+#[coyote::test]
+fn work_between_yields() {
+    let work = async {
+        for _ in 0..3 {
+            yield_now().await;
+        }
+    };
+    assert!(block_on(timeout(Duration::from_secs(1), work)).is_ok(), "late");
+    say("in-time");
 }

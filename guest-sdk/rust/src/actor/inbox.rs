@@ -3,10 +3,10 @@
 //! An inbox has a semaphore, at which its actor waits, and which is posted for each event (`send`).
 
 use super::core::Events;
-use super::counted::Counted;
 use super::message::Message;
 use super::timers::Timers;
 use crate::sys;
+use crate::task::counted::Counted;
 use crate::task::section::{Section, Shared};
 use crate::task::{block_on, park, sync::Notify};
 use std::cmp::Ordering;

@@ -90,11 +90,10 @@
 //! - `machine`: what makes an actor; `states`: how states are declared; `context`: what actions do.
 //! - `event`, `message`, `group`: what is sent; `inbox`: references to actors; `send`: sending.
 //! - `timers`: the timers of an actor; `timer`: the worker of a timer.
-//! - `create`; `system`: what all actors share. `counted`: references that are counted without scheduling points.
+//! - `create`; `system`: what all actors share.
 
 mod context;
 mod core;
-mod counted;
 mod create;
 mod event;
 mod group;

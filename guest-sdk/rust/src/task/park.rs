@@ -5,6 +5,7 @@
 //! task that is not woken is blocked, for strategies and for detectors of deadlocks, and does not spin.
 #![allow(unsafe_code)] // Wakers are made by hand, and each task has state that its own worker alone uses.
 
+use super::alarm::Alarm;
 use super::current::{self, Polling};
 use super::section::Section;
 use crate::sys;
@@ -167,6 +168,7 @@ impl ParkRef {
         mut future: Pin<&mut F>,
         cancelled: impl Fn() -> bool,
     ) -> Option<F::Output> {
+        let mut alarm: Option<Alarm> = None;
         loop {
             if cancelled() {
                 return None;
@@ -187,18 +189,36 @@ impl ParkRef {
             }
             // SAFETY: as above.
             if unsafe { self.own(|own| own.woken) } {
-                sys::yield_now();
+                self.give_way(&mut alarm);
             } else {
+                alarm = None;
                 self.wait();
             }
         }
     }
 
+    /// Lets others run, and time pass up to the next timer of the task.
+    fn give_way(&self, alarm: &mut Option<Alarm>) {
+        let earliest = self.earliest();
+        if alarm.as_ref().map(Alarm::due_ns) != earliest {
+            *alarm = None;
+            *alarm = earliest.map(Alarm::set);
+        }
+        sys::yield_now();
+        if let Some(rung) = alarm.take_if(|alarm| alarm.has_rung()) {
+            self.ring(rung.due_ns());
+        }
+    }
+
+    /// When the next timer of the task is due.
+    fn earliest(&self) -> Option<i64> {
+        // SAFETY: this worker is the task's.
+        unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) }
+    }
+
     /// Blocks until the task is woken, or until a timer of the task is due.
     fn wait(&self) {
-        // SAFETY: this worker is the task's.
-        let earliest = unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) };
-        let Some(earliest) = earliest else {
+        let Some(earliest) = self.earliest() else {
             sys::semaphore_wait(self.address(), sys::FOREVER);
             return self.take_wakes();
         };
@@ -206,9 +226,13 @@ impl ParkRef {
         if sys::semaphore_wait(self.address(), span) == 0 {
             return self.take_wakes();
         }
-        let now = sys::now().max(earliest);
+        self.ring(sys::now().max(earliest));
+    }
+
+    /// Calls the wakers of the timers that are due.
+    fn ring(&self, now: i64) {
         // Wakers are called when nobody is in `own`.
-        // SAFETY: as above.
+        // SAFETY: this worker is the task's.
         let due: Vec<Timer> = unsafe {
             self.own(|own| {
                 let due = |timer: &mut Timer| timer.deadline_ns <= now;
@@ -258,33 +282,41 @@ impl fmt::Debug for TimerId {
     }
 }
 
-/// Sets a timer of the calling task, which calls the waker at a point in virtual time; or replaces the waker of `id`.
+/// Sets a timer of the calling task, which calls the waker at a point in virtual time.
 #[track_caller]
-pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
+pub(crate) fn set_timer(deadline_ns: i64, waker: &Waker) -> TimerId {
     let park = polled();
     assert!(
         !park.is_null(),
         "a timer of coyote::task is awaited outside of its tasks: run the future by coyote::task::block_on"
     );
     let waker = keep(waker);
-    let id = id.filter(|id| id.is_of(park));
-    let known = id.as_ref().map(|id| id.number);
     let set = |own: &mut Own| {
-        if let Some(timer) = own.timers.iter_mut().find(|timer| Some(timer.number) == known) {
-            return (timer.number, Some(std::mem::replace(&mut timer.waker, waker)));
-        }
         own.next_timer += 1;
         own.timers.push(Timer { number: own.next_timer, deadline_ns, waker });
-        (own.next_timer, None)
+        own.next_timer
     };
     // SAFETY: it is not null, so it is the task that the calling worker polls, and lives until the poll ends.
-    let (number, _replaced) = unsafe { (*park).own(set) };
-    let park = match id {
-        Some(id) => id.park,
-        // SAFETY: as above. The pointer is that of `ParkRef::polling`, which wakers have as well.
-        None => (*unsafe { borrowed(park.cast()) }).clone(),
-    };
+    let number = unsafe { (*park).own(set) };
+    // SAFETY: as above. The pointer is that of `ParkRef::polling`, which wakers have as well.
+    let park = (*unsafe { borrowed(park.cast()) }).clone();
     TimerId { park, number }
+}
+
+/// Replaces the waker of a timer of the calling task. Returns whether the timer is still set.
+pub(super) fn renew_timer(id: &TimerId, waker: &Waker) -> bool {
+    let park = polled();
+    if !id.is_of(park) {
+        return false;
+    }
+    let waker = keep(waker);
+    let renew = |own: &mut Own| {
+        let timer = own.timers.iter_mut().find(|timer| timer.number == id.number)?;
+        Some(std::mem::replace(&mut timer.waker, waker))
+    };
+    // SAFETY: as in `set_timer`. What is replaced is dropped afterwards.
+    let replaced = unsafe { (*park).own(renew) };
+    replaced.is_some()
 }
 
 /// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect, unless
