@@ -248,6 +248,44 @@ fn bad_receive() {
     actor::create("waits", Waits(silent));
 }
 
+/// Waits in the middle of an action for something else than an event.
+struct Patient(Arc<task::sync::Notify>);
+
+impl Actor for Patient {
+    type State = ();
+
+    fn states(states: &mut States<Patient>) {
+        states.start(()).on(|patient: &mut Patient, _, _: Tick| task::block_on(patient.0.notified()));
+    }
+}
+
+/// It comes, and the actor has nothing to do at the end.
+#[coyote::test]
+fn waits_in_actions_end() {
+    let notify = Arc::new(task::sync::Notify::new());
+    actor::create("patient", Patient(notify.clone())).send(Tick);
+    notify.notify_one();
+}
+
+/// It never comes: a deadlock.
+#[coyote::test]
+fn bad_wait() {
+    actor::create("patient", Patient(Arc::default())).send(Tick);
+}
+
+/// It waits for the end of an actor that nobody halts: a deadlock.
+#[coyote::test]
+fn bad_join() {
+    struct Joins(ActorRef);
+    impl Actor for Joins {
+        type State = ();
+        fn states(states: &mut States<Joins>) {
+            states.start(()).entry(|joins, _| joins.0.join());
+        }
+    }
+    actor::create("joins", Joins(actor::create("counter", Counter::default())));
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     First,

@@ -159,7 +159,6 @@ impl<A: Actor> Context<A> {
                 break message;
             }
             if !unseen && !waits {
-                sys::mutex_lock(inbox.within(), sys::FOREVER);
                 let _section = Section::enter();
                 inbox.tell(&format!("{what} in the inbox"));
                 waits = true;
@@ -168,8 +167,8 @@ impl<A: Actor> Context<A> {
             inbox.shared.at_once(|state| state.events.see());
         };
         if waits {
+            let _section = Section::enter();
             inbox.tell("inbox");
-            sys::mutex_unlock(inbox.within());
         }
         self.taken(&message);
         message

@@ -45,7 +45,7 @@
 //! may be sent to another worker is an event, and states declare reactions to its type. An action is a
 //! function that may block: to wait for an event ([`Context::receive`]), for a lock, or for a task
 //! ([`block_on`](crate::task::block_on)). A test ends when no worker can continue. Actors that wait for
-//! events then are no deadlock; an actor that waits for an event in the middle of an action is.
+//! events then are no deadlock; an actor that waits in the middle of an action is, whatever it waits for.
 //!
 //! # Rules
 //! After `StateMachine.cs`, `Actor.cs` and `MockEventQueue.cs` of Microsoft's Coyote (1.7), for a machine whose states form a
