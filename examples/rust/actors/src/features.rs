@@ -248,6 +248,42 @@ fn bad_receive() {
     actor::create("waits", Waits(silent));
 }
 
+/// Goes on in vain when it has halted.
+struct Restless;
+
+/// The event of a timer that must not fire.
+struct Late;
+
+impl Clone for Late {
+    fn clone(&self) -> Late {
+        panic!("a timer of an actor that has halted fires")
+    }
+}
+
+impl Actor for Restless {
+    type State = ();
+
+    fn states(states: &mut States<Restless>) {
+        states.start(());
+    }
+
+    fn on_halt(&mut self, ctx: &mut actor::Context<Restless>) {
+        let second = Duration::from_secs(1);
+        let timer = ctx.start_periodic_timer(second, second, Late);
+        ctx.start_periodic_timer(second, second, Late);
+        ctx.stop_timer(&timer);
+    }
+}
+
+/// Timers end with their actor, also those that it starts when it halts.
+#[coyote::test]
+fn timers_of_the_halted() {
+    let restless = actor::create("restless", Restless);
+    restless.send(Halt);
+    restless.join();
+    thread::sleep(Duration::from_secs(5));
+}
+
 /// Waits in the middle of an action for something else than an event.
 struct Patient(Arc<task::sync::Notify>);
 

@@ -189,7 +189,8 @@ impl<A: Actor> Context<A> {
 
     /// Sends an event to the actor itself after a span of virtual time, unless the timer is stopped before.
     ///
-    /// A timer is a worker: without `--timers ordered`, it may fire at any time at which no other timeout is earlier.
+    /// A timer is a worker: without `--timers ordered`, it may fire at any time at which no other timeout is earlier. One
+    /// that is started while the actor halts ([`on_halt`](super::Actor::on_halt)) never fires.
     pub fn start_timer<E: Event>(&mut self, delay: Duration, event: E) -> Timer {
         let mut event = Some(event);
         let once = move || event.take().expect("it fires once");
