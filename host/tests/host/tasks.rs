@@ -33,7 +33,7 @@ fn ten_thousand_tasks_in_one_test() {
 #[test]
 fn reports_do_not_name_what_is_over() {
     let module = guest::root().join("examples/wasm/outcomes_tasks.wasm");
-    for test in ["never_woken_again", "never_woken_again_by_others"] {
+    for test in ["never_woken_again", "never_woken_after_a_timeout", "never_woken_again_by_others"] {
         let directory = tempfile::tempdir().unwrap();
         let arguments = ["test", module.to_str().unwrap(), "--exact", test, "-i", "10", "--seed", "0"];
         let ended = process::run(directory.path(), &arguments);

@@ -133,7 +133,18 @@ fn never_woken_again() {
     });
 }
 
-/// The same for a waker that was cloned, kept and called.
+/// Nor that it awaits the notification for which it waited long enough.
+/// outcomes by stateful: deadlock
+#[coyote::test]
+fn never_woken_after_a_timeout() {
+    block_on(async {
+        let notify = Notify::new();
+        assert!(task::timeout(Duration::from_secs(1), notify.notified()).await.is_err());
+        pending::<()>().await;
+    });
+}
+
+/// Nor what kept its waker and has called it.
 /// outcomes by stateful: deadlock
 #[coyote::test]
 fn never_woken_again_by_others() {

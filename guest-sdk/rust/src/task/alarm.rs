@@ -4,12 +4,14 @@
 //! without an alarm the host would not know of that timeout, and time would stand still as long as the task only yields. The
 //! timeout of the alarm fires whenever any other may, also with `--timers ordered`.
 
-use super::STACK_BYTES;
 use super::counted::Counted;
 use super::section::{Section, Shared};
 use crate::sys;
 use crate::worker::{self, Worker};
 use std::sync::atomic::AtomicU8;
+
+/// Size in bytes of the stack of an alarm's worker.
+const STACK_BYTES: usize = crate::thread::STACK_BYTES / 2;
 
 /// An alarm that is set. Dropping it waits for the end of its worker, which has nothing left to do then.
 pub(super) struct Alarm {

@@ -349,6 +349,29 @@ pub(crate) fn tell(what: &'static str, made: &'static Location<'static>, object:
     tell_of(what, made.file(), made.line(), object);
 }
 
+/// A part of a poll of the calling task, such as that of a `select`, which may end with futures that it had begun to await.
+pub(super) struct Part {
+    /// The task said before in the same poll what it awaits.
+    told: bool,
+}
+
+impl Part {
+    pub(super) fn begin() -> Part {
+        let park = polled();
+        // SAFETY: as in `set_timer`.
+        Part { told: !park.is_null() && unsafe { (*park).own(|own| own.told) } }
+    }
+
+    /// Ends what was awaited in this part, for reports. If the task said something before, they keep both.
+    pub(super) fn give_up(self) {
+        let park = polled();
+        if !self.told && !park.is_null() {
+            // SAFETY: as in `set_timer`.
+            unsafe { (*park).own(|own| (own.told, own.said) = (false, Said::Nothing)) };
+        }
+    }
+}
+
 fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     let park = polled();
     if park.is_null() {

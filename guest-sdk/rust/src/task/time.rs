@@ -1,6 +1,6 @@
 //! Virtual time for tasks.
 
-use super::park::{self, TimerId};
+use super::park::{self, Part, TimerId};
 use crate::sys;
 use std::fmt;
 use std::pin::{Pin, pin};
@@ -56,10 +56,15 @@ impl Drop for Sleep {
 pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, Elapsed> {
     let (mut future, mut sleep) = (pin!(future), pin!(sleep(span)));
     std::future::poll_fn(|context| {
-        if let Poll::Ready(value) = future.as_mut().poll(context) {
-            return Poll::Ready(Ok(value));
+        let part = Part::begin();
+        let mut polled = future.as_mut().poll(context).map(Ok);
+        if polled.is_pending() {
+            polled = sleep.as_mut().poll(context).map(|()| Err(Elapsed(())));
         }
-        sleep.as_mut().poll(context).map(|()| Err(Elapsed(())))
+        if polled.is_ready() {
+            part.give_up();
+        }
+        polled
     })
     .await
 }
