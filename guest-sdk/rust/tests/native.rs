@@ -166,6 +166,19 @@ fn many_tasks_end() {
     assert_eq!(all, (0..200).sum());
 }
 
+#[coyote::test]
+fn time_passes_while_a_task_yields() {
+    task::block_on(async {
+        let yields = async {
+            loop {
+                task::yield_now().await;
+            }
+        };
+        let slept = task::select(task::sleep(Duration::from_millis(20)), yields).await;
+        assert!(matches!(slept, task::Either::Left(())));
+    });
+}
+
 /// A player that sends a ball back and forth, and halts after a number of balls.
 struct Player {
     other: ActorRef,

@@ -1,8 +1,8 @@
 //! Ten thousand tasks in one test, from `examples/many_tasks`, which is built here. If its dependencies or
-//! the target cannot be installed, this prints a message and passes. (`outcomes.rs` tests the meaning of
-//! tasks.)
+//! the target cannot be installed, this prints a message and passes. And what reports say that a task awaits.
+//! (`outcomes.rs` tests the meaning of tasks.)
 
-use super::process;
+use super::{guest, process};
 use std::path::Path;
 use std::process::Command;
 
@@ -27,4 +27,19 @@ fn ten_thousand_tasks_in_one_test() {
     let ended = process::run(directory.path(), &[&["test", module][..], &arguments].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.line("... Explored ").contains("10001 workers"), "{ended:?}");
+}
+
+/// What a task awaited before, and got, is not what it awaits.
+#[test]
+fn reports_do_not_name_what_is_over() {
+    let module = guest::root().join("examples/wasm/outcomes_tasks.wasm");
+    for test in ["never_woken_again", "never_woken_after_a_timeout", "never_woken_again_by_others"] {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = ["test", module.to_str().unwrap(), "--exact", test, "-i", "10", "--seed", "0"];
+        let ended = process::run(directory.path(), &arguments);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        // The stack is not that of the earlier await either.
+        let said = format!("  worker 0 awaits something that was not made by this SDK\n    at {test} (");
+        assert!(ended.stdout.contains(&said), "{ended:?}");
+    }
 }

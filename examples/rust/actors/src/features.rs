@@ -248,6 +248,80 @@ fn bad_receive() {
     actor::create("waits", Waits(silent));
 }
 
+/// Goes on in vain when it has halted.
+struct Restless;
+
+/// The event of a timer that must not fire.
+struct Late;
+
+impl Clone for Late {
+    fn clone(&self) -> Late {
+        panic!("a timer of an actor that has halted fires")
+    }
+}
+
+impl Actor for Restless {
+    type State = ();
+
+    fn states(states: &mut States<Restless>) {
+        states.start(());
+    }
+
+    fn on_halt(&mut self, ctx: &mut actor::Context<Restless>) {
+        let second = Duration::from_secs(1);
+        let timer = ctx.start_periodic_timer(second, second, Late);
+        ctx.start_periodic_timer(second, second, Late);
+        ctx.stop_timer(&timer);
+    }
+}
+
+/// Timers end with their actor, also those that it starts when it halts.
+#[coyote::test]
+fn timers_of_the_halted() {
+    let restless = actor::create("restless", Restless);
+    restless.send(Halt);
+    restless.join();
+    thread::sleep(Duration::from_secs(5));
+}
+
+/// Waits in the middle of an action for something else than an event.
+struct Patient(Arc<task::sync::Notify>);
+
+impl Actor for Patient {
+    type State = ();
+
+    fn states(states: &mut States<Patient>) {
+        states.start(()).on(|patient: &mut Patient, _, _: Tick| task::block_on(patient.0.notified()));
+    }
+}
+
+/// It comes, and the actor has nothing to do at the end.
+#[coyote::test]
+fn waits_in_actions_end() {
+    let notify = Arc::new(task::sync::Notify::new());
+    actor::create("patient", Patient(notify.clone())).send(Tick);
+    notify.notify_one();
+}
+
+/// It never comes: a deadlock.
+#[coyote::test]
+fn bad_wait() {
+    actor::create("patient", Patient(Arc::default())).send(Tick);
+}
+
+/// It waits for the end of an actor that nobody halts: a deadlock.
+#[coyote::test]
+fn bad_join() {
+    struct Joins(ActorRef);
+    impl Actor for Joins {
+        type State = ();
+        fn states(states: &mut States<Joins>) {
+            states.start(()).entry(|joins, _| joins.0.join());
+        }
+    }
+    actor::create("joins", Joins(actor::create("counter", Counter::default())));
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     First,

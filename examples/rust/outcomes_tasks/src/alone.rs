@@ -34,6 +34,34 @@ fn semaphore_is_fair() {
     say("end");
 }
 
+/// What waiters were given when the semaphore is closed comes back once they fail, and nobody waits for nothing.
+/// outcomes: end
+#[coyote::test]
+fn semaphore_takes_back() {
+    block_on(async {
+        let permits = Semaphore::new(1);
+        {
+            let mut many = pin!(permits.acquire_many(2));
+            let mut one = pin!(permits.acquire());
+            assert!(once(many.as_mut()).await.is_none());
+            assert!(once(one.as_mut()).await.is_none());
+            // The free one is that of who waits.
+            assert_eq!(permits.forget_permits(1), 0);
+            assert_eq!(once(pin!(permits.acquire_many(0))).await.expect("at once").unwrap().num_permits(), 0);
+            permits.add_permits(1);
+            permits.close();
+            assert_eq!(permits.available_permits(), 0);
+            assert!(once(many.as_mut()).await.expect("it is told").is_err());
+            assert!(once(one.as_mut()).await.expect("it is told").is_err());
+        }
+        assert_eq!(permits.available_permits(), 2);
+        assert!(permits.acquire_many(0).await.is_err());
+        assert_eq!(permits.forget_permits(1), 1);
+        assert_eq!(permits.available_permits(), 1);
+    });
+    say("end");
+}
+
 /// outcomes: end
 #[coyote::test]
 fn dropped_futures_give_back() {
@@ -133,6 +161,27 @@ fn channels_are_fair() {
     say("end");
 }
 
+/// Room that a sender was given comes back once the sender learns that the channel is closed.
+/// outcomes: end
+#[coyote::test]
+fn mpsc_takes_back() {
+    block_on(async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        sender.send(0).await.unwrap();
+        let mut second = pin!(sender.send(1));
+        assert!(once(second.as_mut()).await.is_none());
+        assert_eq!(receiver.recv().await, Some(0));
+        receiver.close();
+        // The room may still be used, as far as the receiver knows.
+        assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Empty));
+        let mut last = pin!(receiver.recv());
+        assert!(once(last.as_mut()).await.is_none());
+        assert!(once(second.as_mut()).await.expect("it is told").is_err());
+        assert_eq!(last.await, None);
+    });
+    say("end");
+}
+
 /// outcomes: end
 #[coyote::test]
 fn closed_channels() {
@@ -157,10 +206,18 @@ fn closed_channels() {
         assert_eq!(receiver.has_changed(), Ok(false));
         sender.send(1).unwrap();
         drop(sender);
-        assert_eq!(receiver.has_changed(), Ok(true));
+        // The value is still there, though this says no more.
+        assert!(receiver.has_changed().is_err());
         assert!(receiver.changed().await.is_ok());
         assert_eq!(*receiver.borrow(), 1);
         assert!(receiver.changed().await.is_err());
+        let mut asked = 0;
+        let is_two = |value: &i32| {
+            asked += 1;
+            *value == 2
+        };
+        assert!(receiver.wait_for(is_two).await.is_err());
+        assert_eq!(asked, 1);
         let (sender, receiver) = watch::channel(0);
         drop(receiver);
         assert!(sender.send(1).is_err());

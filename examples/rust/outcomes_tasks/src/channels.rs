@@ -1,8 +1,9 @@
 //! Channels of two or three tasks.
 
-use crate::say;
+use crate::{once, say};
 use coyote::task::sync::{broadcast, mpsc, oneshot, watch};
 use coyote::task::{self, block_on, spawn};
+use std::pin::pin;
 
 /// outcomes: 1 2 end; 2 1 end
 #[coyote::test]
@@ -47,6 +48,29 @@ fn mpsc_is_closed_by_its_receiver() {
         while let Some(number) = receiver.recv().await {
             say(number);
         }
+    });
+    say("end");
+}
+
+/// Room that a waiting sender is given is lost to it if the channel is closed before the sender goes on.
+/// outcomes: sent 0 1 end; refused 0 end
+#[coyote::test]
+fn mpsc_is_closed_after_room() {
+    block_on(async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        sender.send(0).await.unwrap();
+        let mut second = pin!(sender.send(1));
+        assert!(once(second.as_mut()).await.is_none());
+        let task = spawn(async move {
+            let mut received = vec![receiver.recv().await.unwrap()];
+            receiver.close();
+            while let Some(number) = receiver.recv().await {
+                received.push(number);
+            }
+            received
+        });
+        say(if second.await.is_ok() { "sent" } else { "refused" });
+        task.await.unwrap().into_iter().for_each(say);
     });
     say("end");
 }

@@ -2,13 +2,15 @@
 //! `outcomes: a; b` says what is logged; a bug is its kind. DPOR must come to all of
 //! them, and where that is said a search of all states as well. (`host/tests/host/outcomes.rs`.)
 //!
-//! - [`tasks`]: starting, ending, aborting, waiting in vain. [`locks`], [`channels`]: what tasks share.
+//! - [`tasks`]: starting, ending, aborting, waiting in vain. [`timers`]: what becomes of timers.
+//! - [`locks`], [`channels`]: what tasks share.
 //! - [`alone`]: what one task sees of queues, which has no other outcome.
 
 mod alone;
 mod channels;
 mod locks;
 mod tasks;
+mod timers;
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -1,8 +1,9 @@
 //! Locks, semaphores, notifications and barriers of two or three tasks.
 
-use crate::say;
+use crate::{once, say};
 use coyote::task::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
 use coyote::task::{self, block_on, spawn};
+use std::pin::pin;
 use std::sync::Arc;
 
 /// outcomes: a+ a- b+ b-; b+ b- a+ a-
@@ -133,6 +134,26 @@ fn semaphore_is_closed() {
     permits.add_permits(1);
     permits.close();
     say(if task.join().unwrap() { "permit" } else { "closed" });
+}
+
+/// A permit that a waiting task is given is lost to it if the semaphore is closed before the task goes on.
+/// outcomes by stateful: permit 0; closed 1
+#[coyote::test]
+fn semaphore_is_closed_after_a_permit() {
+    let permits = Arc::new(Semaphore::new(0));
+    let closes = permits.clone();
+    block_on(async {
+        let mut waits = pin!(permits.acquire());
+        assert!(once(waits.as_mut()).await.is_none());
+        let task = spawn(async move {
+            closes.add_permits(1);
+            closes.close();
+        });
+        let permit = waits.await;
+        task.await.unwrap();
+        say(if permit.is_ok() { "permit" } else { "closed" });
+        say(permits.available_permits());
+    });
 }
 
 /// Two notifications that nobody waits for are one.

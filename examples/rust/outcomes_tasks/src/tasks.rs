@@ -1,12 +1,14 @@
 //! Tasks: starting, ending, aborting, waiting in vain.
 
-use crate::say;
+use crate::{once, say};
+use coyote::sync::Mutex;
 use coyote::task::sync::{Notify, oneshot};
 use coyote::task::{self, Either, block_on, spawn};
 use std::future::{pending, poll_fn, ready};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// Says so when it is dropped.
@@ -114,6 +116,49 @@ fn abort_after_the_end() {
 #[coyote::test]
 fn never_woken() {
     block_on(pending::<()>());
+}
+
+/// Reports do not say that it awaits the notification, which it got.
+/// outcomes by stateful: deadlock
+#[coyote::test]
+fn never_woken_again() {
+    block_on(async {
+        let notify = Notify::new();
+        let mut notified = pin!(notify.notified());
+        assert!(once(notified.as_mut()).await.is_none());
+        task::yield_now().await;
+        notify.notify_one();
+        notified.await;
+        pending::<()>().await;
+    });
+}
+
+/// Nor that it awaits the notification for which it waited long enough.
+/// outcomes by stateful: deadlock
+#[coyote::test]
+fn never_woken_after_a_timeout() {
+    block_on(async {
+        let notify = Notify::new();
+        assert!(task::timeout(Duration::from_secs(1), notify.notified()).await.is_err());
+        pending::<()>().await;
+    });
+}
+
+/// Nor what kept its waker and has called it.
+/// outcomes by stateful: deadlock
+#[coyote::test]
+fn never_woken_again_by_others() {
+    let kept = Mutex::new(None);
+    block_on(async {
+        let keeps = poll_fn(|context| {
+            *kept.lock() = Some(context.waker().clone());
+            Poll::<()>::Pending
+        });
+        assert!(once(pin!(keeps)).await.is_none());
+        task::yield_now().await;
+        kept.lock().take().into_iter().for_each(Waker::wake);
+        pending::<()>().await;
+    });
 }
 
 /// A task that somebody could still wait for must not be blocked at the end.
@@ -240,7 +285,7 @@ fn wakes_itself() {
 /// outcomes: end
 #[coyote::test]
 fn waker_of_an_ended_task() {
-    let waker = Arc::new(coyote::sync::Mutex::new(None));
+    let waker = Arc::new(Mutex::new(None));
     let kept = waker.clone();
     let task = spawn(poll_fn(move |context| {
         *kept.lock() = Some(context.waker().clone());

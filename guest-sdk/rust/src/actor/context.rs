@@ -159,7 +159,6 @@ impl<A: Actor> Context<A> {
                 break message;
             }
             if !unseen && !waits {
-                sys::mutex_lock(inbox.within(), sys::FOREVER);
                 let _section = Section::enter();
                 inbox.tell(&format!("{what} in the inbox"));
                 waits = true;
@@ -168,8 +167,8 @@ impl<A: Actor> Context<A> {
             inbox.shared.at_once(|state| state.events.see());
         };
         if waits {
+            let _section = Section::enter();
             inbox.tell("inbox");
-            sys::mutex_unlock(inbox.within());
         }
         self.taken(&message);
         message
@@ -190,7 +189,8 @@ impl<A: Actor> Context<A> {
 
     /// Sends an event to the actor itself after a span of virtual time, unless the timer is stopped before.
     ///
-    /// A timer is a worker: without `--timers ordered`, it may fire at any time at which no other timeout is earlier.
+    /// A timer is a worker: without `--timers ordered`, it may fire at any time at which no other timeout is earlier. One
+    /// that is started while the actor halts ([`on_halt`](super::Actor::on_halt)) never fires.
     pub fn start_timer<E: Event>(&mut self, delay: Duration, event: E) -> Timer {
         let mut event = Some(event);
         let once = move || event.take().expect("it fires once");

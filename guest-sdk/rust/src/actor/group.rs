@@ -1,7 +1,7 @@
 //! Groups: events that follow from one another, with a value that can be awaited.
 
-use super::counted::Counted;
 use super::event::{Event, short_name};
+use crate::task::counted::Counted;
 use crate::task::section::Shared;
 use crate::task::sync::oneshot;
 use std::any::Any;

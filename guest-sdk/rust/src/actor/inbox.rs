@@ -3,10 +3,10 @@
 //! An inbox has a semaphore, at which its actor waits, and which is posted for each event (`send`).
 
 use super::core::Events;
-use super::counted::Counted;
 use super::message::Message;
 use super::timers::Timers;
 use crate::sys;
+use crate::task::counted::Counted;
 use crate::task::section::{Section, Shared};
 use crate::task::{block_on, park, sync::Notify};
 use std::cmp::Ordering;
@@ -24,9 +24,9 @@ pub(super) struct Inbox {
     made: &'static Location<'static>,
     /// Its address identifies the semaphore. Neither this field nor the next one is ever read or written.
     place: AtomicU8,
-    /// Its address identifies a mutex, which the actor holds while it waits for an event in an action: if the
-    /// event never comes, this is a deadlock. An actor that waits between actions may wait for ever.
-    within: AtomicU8,
+    /// Its address identifies a mutex, which the actor holds except while it waits for an event between two actions. So the
+    /// host takes it for a deadlock if the actor is blocked for ever, but for one that has nothing to do.
+    busy: AtomicU8,
     pub(super) shared: Shared<State>,
     /// Tells who waits for the actor to halt.
     halts: Notify,
@@ -61,8 +61,17 @@ impl Inbox {
         sys::address(&self.place)
     }
 
-    pub(super) fn within(&self) -> i32 {
-        sys::address(&self.within)
+    /// Begins an action, or what comes before the first one: the actor must not be blocked for ever any more. This concerns
+    /// no other worker, so it is no choice.
+    pub(super) fn begin(&self) {
+        let _section = Section::enter();
+        sys::mutex_lock(sys::address(&self.busy), sys::FOREVER);
+    }
+
+    /// Undoes [`Inbox::begin`].
+    pub(super) fn end(&self) {
+        let _section = Section::enter();
+        sys::mutex_unlock(sys::address(&self.busy));
     }
 
     /// Changes the state in one step. `change` returns whether it added an event.
@@ -96,7 +105,7 @@ impl ActorRef {
             name,
             made,
             place: AtomicU8::new(0),
-            within: AtomicU8::new(0),
+            busy: AtomicU8::new(0),
             shared: Shared::new(state),
             halts: Notify::new(),
         }))

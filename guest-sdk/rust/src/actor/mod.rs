@@ -45,7 +45,7 @@
 //! may be sent to another worker is an event, and states declare reactions to its type. An action is a
 //! function that may block: to wait for an event ([`Context::receive`]), for a lock, or for a task
 //! ([`block_on`](crate::task::block_on)). A test ends when no worker can continue. Actors that wait for
-//! events then are no deadlock; an actor that waits for an event in the middle of an action is.
+//! events then are no deadlock; an actor that waits in the middle of an action is, whatever it waits for.
 //!
 //! # Rules
 //! After `StateMachine.cs`, `Actor.cs` and `MockEventQueue.cs` of Microsoft's Coyote (1.7), for a machine whose states form a
@@ -68,7 +68,7 @@
 //! - **One request.** An action asks for one of `raise`, `goto`, `push`, `pop` and `halt`; to ask for two is a bug, and so is
 //!   anything but `halt` on exit and between two states.
 //! - **Halting.** The events of the inbox are dropped, and so are those sent later ([`on_dropped`]); timers
-//!   are stopped; [`on_halt`](Actor::on_halt) is called.
+//!   are stopped; [`on_halt`](Actor::on_halt) is called. A timer that it starts never fires.
 //! - **Receiving.** [`Context::receive`] takes the first event that matches, even if it is deferred or ignored.
 //! - **Timers** are workers that fire at any time at which virtual time may pass. A timer that is stopped before the
 //!   step in which it fires does not fire; if it is stopped later, before its event is taken, the event is ignored.
@@ -81,7 +81,8 @@
 //! - To raise an event that is deferred is a bug; in Coyote it is lost. A `goto` or `push` that an action asks for cannot be ignored
 //!   by a reaction to [`AnyEvent`], which has nothing to do with [`DefaultEvent`] either.
 //! - A periodic timer waits until its last event was taken: inboxes stay finite. Timers need no random values.
-//! - [`on_handled`](Actor::on_handled) is not called when the actor halts.
+//! - [`on_handled`](Actor::on_handled) is not called when the actor halts. In Coyote, a timer that is started by `OnHaltAsync`
+//!   goes on after that, for events that are dropped.
 //! - An event that the actor is about to receive counts for [`Outgoing::at_most`].
 //! - A panic is a bug; there is no handler of exceptions.
 //! - An actor waits in the middle of an action where `await` would be in C#, so that actions are plain functions.
@@ -90,11 +91,10 @@
 //! - `machine`: what makes an actor; `states`: how states are declared; `context`: what actions do.
 //! - `event`, `message`, `group`: what is sent; `inbox`: references to actors; `send`: sending.
 //! - `timers`: the timers of an actor; `timer`: the worker of a timer.
-//! - `create`; `system`: what all actors share. `counted`: references that are counted without scheduling points.
+//! - `create`; `system`: what all actors share.
 
 mod context;
 mod core;
-mod counted;
 mod create;
 mod event;
 mod group;

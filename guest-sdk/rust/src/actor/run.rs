@@ -13,6 +13,7 @@ use crate::task::section::Section;
 /// Runs an actor until it halts.
 pub(super) fn run<A: Actor>(actor: A, me: ActorRef) {
     let section = Section::enter();
+    me.inbox().begin();
     me.inbox().tell("inbox");
     let states = States::<A>::declared();
     let Some(start) = states.start else { panic!("the actor `{}` has no start state", me.name()) };
@@ -122,7 +123,10 @@ impl<A: Actor> Running<A> {
             drop(section);
             drop(ignored);
             if !has_default {
+                // It may wait for ever.
+                inbox.end();
                 sys::semaphore_wait(semaphore, sys::FOREVER);
+                inbox.begin();
             } else {
                 if idled {
                     // Not for the first time: others may have to go on before anything can come.
@@ -172,6 +176,7 @@ impl<A: Actor> Running<A> {
         self.actor.on_halt(&mut self.context);
         assert!(self.context.asked.is_none(), "`{}` asks for something when it has halted", me.name());
         drop(self);
+        me.inbox().end();
         me.has_ended();
     }
 }

@@ -4,7 +4,7 @@
 //! event, so that inboxes do not grow without bound in schedules that leave the actor behind.
 
 use super::event::Event;
-use super::inbox::ActorRef;
+use super::inbox::{ActorRef, Life};
 use super::message::Message;
 use super::system;
 use super::timers::Pulse;
@@ -20,7 +20,8 @@ pub struct Timer {
     number: u32,
 }
 
-/// Starts a timer of an actor, which fires once, or again and again after a period.
+/// Starts a timer of an actor, which fires once, or again and again after a period. One of an actor that has halted takes no
+/// time and never fires, since nobody would take its event.
 pub(super) fn start<E: Event>(
     of: ActorRef,
     delay: Duration,
@@ -28,7 +29,17 @@ pub(super) fn start<E: Event>(
     event: impl FnMut() -> E + Send + 'static,
 ) -> Timer {
     let pulse = Pulse::new();
-    let number = of.inbox().shared.at_once(|state| state.timers.start(period.is_some(), pulse.clone()));
+    let (number, takes_events) = of.inbox().shared.at_once(|state| {
+        let number = state.timers.start(period.is_some(), pulse.clone());
+        let takes_events = state.life == Life::Alive;
+        if !takes_events {
+            state.timers.stop(number);
+        }
+        (number, takes_events)
+    });
+    if !takes_events {
+        return Timer { of, number };
+    }
     let (name, actor) = {
         let _section = Section::enter();
         (format!("timer {number} of {}", of.name()), of.clone())

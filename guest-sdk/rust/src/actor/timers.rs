@@ -1,8 +1,8 @@
 //! The timers of an actor.
 
-use super::counted::Counted;
 use super::message::Message;
 use crate::sys;
+use crate::task::counted::Counted;
 use std::sync::atomic::AtomicU8;
 
 /// The timers of an actor that are neither stopped nor over.

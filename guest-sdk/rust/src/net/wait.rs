@@ -62,7 +62,7 @@ where
         match found {
             Ok(result) => return Poll::Ready(result),
             Err(Nothing::Arrived(Arrival::At(due_ns))) if due_ns != NEVER => {
-                self.timer = Some(park::set_timer(None, due_ns, context.waker()));
+                self.timer = Some(park::set_timer(due_ns, context.waker()));
             }
             // To read the clock moves it: what had not arrived when it was looked for may have by now.
             Err(Nothing::Arrived(Arrival::Now)) => context.waker().wake_by_ref(),

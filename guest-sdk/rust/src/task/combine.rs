@@ -1,5 +1,6 @@
 //! Several futures in one task.
 
+use super::park::Part;
 use crate::nondet;
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -31,17 +32,21 @@ async fn either<A: Future, B: Future>(
 ) -> Either<A::Output, B::Output> {
     let (mut a, mut b) = (pin!(a), pin!(b));
     std::future::poll_fn(|context| {
-        let second_first = second_first();
-        if second_first && let Poll::Ready(value) = b.as_mut().poll(context) {
-            return Poll::Ready(Either::Right(value));
+        let (second_first, part) = (second_first(), Part::begin());
+        let mut polled = Poll::Pending;
+        if second_first {
+            polled = b.as_mut().poll(context).map(Either::Right);
         }
-        if let Poll::Ready(value) = a.as_mut().poll(context) {
-            return Poll::Ready(Either::Left(value));
+        if polled.is_pending() {
+            polled = a.as_mut().poll(context).map(Either::Left);
         }
-        match second_first {
-            true => Poll::Pending,
-            false => b.as_mut().poll(context).map(Either::Right),
+        if polled.is_pending() && !second_first {
+            polled = b.as_mut().poll(context).map(Either::Right);
         }
+        if polled.is_ready() {
+            part.give_up();
+        }
+        polled
     })
     .await
 }

@@ -24,9 +24,12 @@
 //! - `handle`: starting, joining and aborting tasks.
 //! - `combine`: several futures in one task; `time`: virtual time.
 //! - [`sync`]: locks, semaphores and channels.
-//! - `park`: where a worker waits for its task to be woken; `current`: which task that is; `section`: steps.
+//! - `park`: where a worker waits for its task to be woken; `alarm`: what lets time pass for one that wakes itself.
+//! - `current`: which task a worker polls; `section`: steps; `counted`: references that are counted without steps.
 
+mod alarm;
 mod combine;
+pub(crate) mod counted;
 mod current;
 mod handle;
 pub(crate) mod park;

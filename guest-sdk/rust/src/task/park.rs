@@ -5,21 +5,26 @@
 //! task that is not woken is blocked, for strategies and for detectors of deadlocks, and does not spin.
 #![allow(unsafe_code)] // Wakers are made by hand, and each task has state that its own worker alone uses.
 
+use super::alarm::Alarm;
 use super::current::{self, Polling};
 use super::section::Section;
 use crate::sys;
 use std::cell::UnsafeCell;
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// See the module's documentation.
 pub(super) struct Park {
     /// Its address identifies the semaphore. It is never read or written.
     place: AtomicU8,
+    /// How many wakers there are, of which one is the task's own. Used in sections.
+    wakers: AtomicU32,
     own: UnsafeCell<Own>,
 }
 
@@ -29,12 +34,21 @@ struct Own {
     woken: bool,
     /// It said since then what it awaits.
     told: bool,
-    /// It said at any time what it awaits.
-    known: bool,
+    said: Said,
     /// An object of this SDK keeps a waker, and will say what it is.
     quiet: bool,
     timers: Vec<Timer>,
     next_timer: u32,
+}
+
+/// What a task said last that it awaits, to reports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    /// Objects of this SDK, which say so in each poll in which they wait.
+    Objects,
+    /// Also something else, which may keep a waker over several polls without saying so again.
+    Others,
 }
 
 /// A waker to be called at a point in virtual time.
@@ -54,20 +68,16 @@ pub(super) struct ParkRef(ManuallyDrop<Arc<Park>>);
 
 impl ParkRef {
     pub(super) fn new() -> ParkRef {
-        let own =
-            Own { woken: false, told: false, known: false, quiet: false, timers: Vec::new(), next_timer: 0 };
-        ParkRef(ManuallyDrop::new(Arc::new(Park { place: AtomicU8::new(0), own: UnsafeCell::new(own) })))
-    }
-}
-
-impl ParkRef {
-    /// Polls a future in the calling worker, which is the task's, until it is ready or `cancelled` says so before a poll.
-    pub(super) fn run<F: Future + ?Sized>(
-        &self,
-        future: Pin<&mut F>,
-        cancelled: impl Fn() -> bool,
-    ) -> Option<F::Output> {
-        Park::run(self, &waker(self), future, cancelled)
+        let own = UnsafeCell::new(Own {
+            woken: false,
+            told: false,
+            said: Said::Nothing,
+            quiet: false,
+            timers: Vec::new(),
+            next_timer: 0,
+        });
+        let park = Park { place: AtomicU8::new(0), wakers: AtomicU32::new(0), own };
+        ParkRef(ManuallyDrop::new(Arc::new(park)))
     }
 }
 
@@ -117,13 +127,48 @@ impl Park {
         }
     }
 
+    /// Whether reports do not know what the task awaits after a poll: it said nothing, and what it said before is over.
+    fn awaits_unknown(&self) -> bool {
+        // SAFETY: the caller is the task's worker.
+        match unsafe { self.own(|own| (own.told, own.said)) } {
+            (true, _) => false,
+            (false, Said::Nothing | Said::Objects) => true,
+            (false, Said::Others) => {
+                let _section = Section::enter();
+                self.wakers.load(Relaxed) == 1
+            }
+        }
+    }
+
+    /// Takes all wake-ups: several have the effect of one.
+    fn take_wakes(&self) {
+        let _section = Section::enter();
+        while sys::semaphore_try_wait(self.address()) == 0 {}
+    }
+}
+
+impl ParkRef {
+    /// Polls a future in the calling worker, which is the task's, until it is ready or `cancelled` says so before a poll.
+    pub(super) fn run<F: Future + ?Sized>(
+        &self,
+        future: Pin<&mut F>,
+        cancelled: impl Fn() -> bool,
+    ) -> Option<F::Output> {
+        let value = self.poll(&waker(self), future, cancelled);
+        // Nobody polls the task any more. What is left of its timers would keep it in memory: their wakers refer to it.
+        // SAFETY: this worker is the task's. What is dropped is dropped afterwards.
+        let _left: Vec<Timer> = unsafe { self.own(|own| std::mem::take(&mut own.timers)) };
+        value
+    }
+
     /// See [`ParkRef::run`].
-    fn run<F: Future + ?Sized>(
+    fn poll<F: Future + ?Sized>(
         &self,
         waker: &Waker,
         mut future: Pin<&mut F>,
         cancelled: impl Fn() -> bool,
     ) -> Option<F::Output> {
+        let mut alarm: Option<Alarm> = None;
         loop {
             if cancelled() {
                 return None;
@@ -131,11 +176,10 @@ impl Park {
             // SAFETY: this worker is the task's.
             unsafe { self.own(|own| (own.woken, own.told) = (false, false)) };
             let polled = {
-                let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
+                let _polling = self.polling();
                 let polled = future.as_mut().poll(&mut Context::from_waker(waker));
-                // SAFETY: as above.
-                if polled.is_pending() && unsafe { !self.own(|own| own.known) } {
-                    // Nobody keeps a waker: at least the future is known.
+                if polled.is_pending() && self.awaits_unknown() {
+                    // At least the future is known.
                     tell_of("", "", 0, 0);
                 }
                 polled
@@ -145,18 +189,36 @@ impl Park {
             }
             // SAFETY: as above.
             if unsafe { self.own(|own| own.woken) } {
-                sys::yield_now();
+                self.give_way(&mut alarm);
             } else {
+                alarm = None;
                 self.wait();
             }
         }
     }
 
+    /// Lets others run, and time pass up to the next timer of the task.
+    fn give_way(&self, alarm: &mut Option<Alarm>) {
+        let earliest = self.earliest();
+        if alarm.as_ref().map(Alarm::due_ns) != earliest {
+            *alarm = None;
+            *alarm = earliest.map(Alarm::set);
+        }
+        sys::yield_now();
+        if let Some(rung) = alarm.take_if(|alarm| alarm.has_rung()) {
+            self.ring(rung.due_ns());
+        }
+    }
+
+    /// When the next timer of the task is due.
+    fn earliest(&self) -> Option<i64> {
+        // SAFETY: this worker is the task's.
+        unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) }
+    }
+
     /// Blocks until the task is woken, or until a timer of the task is due.
     fn wait(&self) {
-        // SAFETY: this worker is the task's.
-        let earliest = unsafe { self.own(|own| own.timers.iter().map(|timer| timer.deadline_ns).min()) };
-        let Some(earliest) = earliest else {
+        let Some(earliest) = self.earliest() else {
             sys::semaphore_wait(self.address(), sys::FOREVER);
             return self.take_wakes();
         };
@@ -164,9 +226,13 @@ impl Park {
         if sys::semaphore_wait(self.address(), span) == 0 {
             return self.take_wakes();
         }
-        let now = sys::now().max(earliest);
+        self.ring(sys::now().max(earliest));
+    }
+
+    /// Calls the wakers of the timers that are due.
+    fn ring(&self, now: i64) {
         // Wakers are called when nobody is in `own`.
-        // SAFETY: as above.
+        // SAFETY: this worker is the task's.
         let due: Vec<Timer> = unsafe {
             self.own(|own| {
                 let due = |timer: &mut Timer| timer.deadline_ns <= now;
@@ -174,14 +240,13 @@ impl Park {
             })
         };
         // What they wake is this task, which goes on anyway.
-        let _polling = Polling::begin(std::ptr::from_ref(self).expose_provenance());
+        let _polling = self.polling();
         due.into_iter().for_each(|timer| timer.waker.wake());
     }
 
-    /// Takes all wake-ups: several have the effect of one.
-    fn take_wakes(&self) {
-        let _section = Section::enter();
-        while sys::semaphore_try_wait(self.address()) == 0 {}
+    /// The calling worker polls this task as long as the result exists.
+    fn polling(&self) -> Polling {
+        Polling::begin(Arc::as_ptr(&self.0).expose_provenance())
     }
 }
 
@@ -198,40 +263,67 @@ fn polled() -> *const Park {
     std::ptr::with_exposed_provenance(current::get())
 }
 
-/// The number of a timer, and the task that it belongs to: an address that is only compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A timer of a task. Keeps the task in memory, so that none of a later task is taken for it.
 pub(crate) struct TimerId {
-    park: usize,
+    park: ParkRef,
     number: u32,
 }
 
-/// Sets a timer of the calling task, which calls the waker at a point in virtual time; or replaces the waker of `id`.
+impl TimerId {
+    /// Whether it is one of this task.
+    fn is_of(&self, park: *const Park) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.park.0), park)
+    }
+}
+
+impl fmt::Debug for TimerId {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("TimerId").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// Sets a timer of the calling task, which calls the waker at a point in virtual time.
 #[track_caller]
-pub(crate) fn set_timer(id: Option<TimerId>, deadline_ns: i64, waker: &Waker) -> TimerId {
+pub(crate) fn set_timer(deadline_ns: i64, waker: &Waker) -> TimerId {
     let park = polled();
     assert!(
         !park.is_null(),
         "a timer of coyote::task is awaited outside of its tasks: run the future by coyote::task::block_on"
     );
     let waker = keep(waker);
-    let known = id.filter(|id| id.park == park.addr()).map(|id| id.number);
     let set = |own: &mut Own| {
-        if let Some(timer) = own.timers.iter_mut().find(|timer| Some(timer.number) == known) {
-            return (timer.number, Some(std::mem::replace(&mut timer.waker, waker)));
-        }
         own.next_timer += 1;
         own.timers.push(Timer { number: own.next_timer, deadline_ns, waker });
-        (own.next_timer, None)
+        own.next_timer
     };
     // SAFETY: it is not null, so it is the task that the calling worker polls, and lives until the poll ends.
-    let (number, _replaced) = unsafe { (*park).own(set) };
-    TimerId { park: park.addr(), number }
+    let number = unsafe { (*park).own(set) };
+    // SAFETY: as above. The pointer is that of `ParkRef::polling`, which wakers have as well.
+    let park = (*unsafe { borrowed(park.cast()) }).clone();
+    TimerId { park, number }
 }
 
-/// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect.
+/// Replaces the waker of a timer of the calling task. Returns whether the timer is still set.
+pub(super) fn renew_timer(id: &TimerId, waker: &Waker) -> bool {
+    let park = polled();
+    if !id.is_of(park) {
+        return false;
+    }
+    let waker = keep(waker);
+    let renew = |own: &mut Own| {
+        let timer = own.timers.iter_mut().find(|timer| timer.number == id.number)?;
+        Some(std::mem::replace(&mut timer.waker, waker))
+    };
+    // SAFETY: as in `set_timer`. What is replaced is dropped afterwards.
+    let replaced = unsafe { (*park).own(renew) };
+    replaced.is_some()
+}
+
+/// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect, unless
+/// it ends before.
 pub(crate) fn drop_timer(id: TimerId) {
     let park = polled();
-    if park.addr() == id.park {
+    if id.is_of(park) {
         let is = |timer: &mut Timer| timer.number == id.number;
         // SAFETY: as in `set_timer`. What is dropped is dropped afterwards.
         let _dropped: Vec<Timer> = unsafe { (*park).own(|own| own.timers.extract_if(.., is).collect()) };
@@ -257,6 +349,29 @@ pub(crate) fn tell(what: &'static str, made: &'static Location<'static>, object:
     tell_of(what, made.file(), made.line(), object);
 }
 
+/// A part of a poll of the calling task, such as that of a `select`, which may end with futures that it had begun to await.
+pub(super) struct Part {
+    /// The task said before in the same poll what it awaits.
+    told: bool,
+}
+
+impl Part {
+    pub(super) fn begin() -> Part {
+        let park = polled();
+        // SAFETY: as in `set_timer`.
+        Part { told: !park.is_null() && unsafe { (*park).own(|own| own.told) } }
+    }
+
+    /// Ends what was awaited in this part, for reports. If the task said something before, they keep both.
+    pub(super) fn give_up(self) {
+        let park = polled();
+        if !self.told && !park.is_null() {
+            // SAFETY: as in `set_timer`.
+            unsafe { (*park).own(|own| (own.told, own.said) = (false, Said::Nothing)) };
+        }
+    }
+}
+
 fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     let park = polled();
     if park.is_null() {
@@ -269,8 +384,12 @@ fn tell_of(what: &'static str, file: &'static str, line: u32, object: i32) {
     if quiet {
         return;
     }
+    let say_it = |own: &mut Own| {
+        let others = what.is_empty() || own.told && own.said == Said::Others;
+        (own.told, own.said) = (true, if others { Said::Others } else { Said::Objects });
+    };
     // SAFETY: as above.
-    unsafe { park.own(|own| (own.told, own.known) = (true, true)) };
+    unsafe { park.own(say_it) };
     say(park.address(), what, (file, line), object, more);
 }
 
@@ -294,6 +413,10 @@ fn waker(park: &ParkRef) -> Waker {
 }
 
 fn raw(park: ParkRef) -> RawWaker {
+    {
+        let _section = Section::enter();
+        park.wakers.fetch_add(1, Relaxed);
+    }
     let pointer = Arc::as_ptr(&park.0);
     std::mem::forget(park);
     RawWaker::new(pointer.cast(), &WAKER)
@@ -329,6 +452,8 @@ unsafe fn wake_by_ref(pointer: *const ()) {
 }
 
 unsafe fn forget(pointer: *const ()) {
+    let _section = Section::enter();
     // SAFETY: the pointer of a waker, whose count ends here.
-    drop(ManuallyDrop::into_inner(unsafe { borrowed(pointer) }));
+    let park = ManuallyDrop::into_inner(unsafe { borrowed(pointer) });
+    park.wakers.fetch_sub(1, Relaxed);
 }

@@ -1,6 +1,6 @@
 //! Virtual time for tasks.
 
-use super::park::{self, TimerId};
+use super::park::{self, Part, TimerId};
 use crate::sys;
 use std::fmt;
 use std::pin::{Pin, pin};
@@ -10,7 +10,8 @@ use std::time::Duration;
 /// A future that is ready after a span of virtual time, which takes no real time; other workers may run
 /// before and after. The span begins with this call, as tokio's does.
 ///
-/// Cancellation safe: dropping it forgets the timer.
+/// Cancellation safe: dropping it forgets the timer. Once polled by a task, it is ready when the task's timer has fired, which
+/// may be later than the clock says.
 #[must_use = "a future does nothing unless it is awaited"]
 pub fn sleep(span: Duration) -> Sleep {
     Sleep { deadline_ns: sys::now().saturating_add(sys::span_ns(span)), timer: None }
@@ -28,19 +29,22 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<()> {
-        if sys::now() >= self.deadline_ns {
-            return Poll::Ready(());
+        // A timer that is set is waited for. To look at the clock would move it, so that no two polls were the same.
+        let is_set = self.timer.as_ref().is_some_and(|timer| park::renew_timer(timer, context.waker()));
+        if !is_set {
+            self.timer = None;
+            if sys::now() >= self.deadline_ns {
+                return Poll::Ready(());
+            }
+            self.timer = Some(park::set_timer(self.deadline_ns, context.waker()));
         }
-        self.timer = Some(park::set_timer(self.timer, self.deadline_ns, context.waker()));
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Some(timer) = self.timer {
-            park::drop_timer(timer);
-        }
+        self.timer.take().into_iter().for_each(park::drop_timer);
     }
 }
 
@@ -52,10 +56,15 @@ impl Drop for Sleep {
 pub async fn timeout<F: Future>(span: Duration, future: F) -> Result<F::Output, Elapsed> {
     let (mut future, mut sleep) = (pin!(future), pin!(sleep(span)));
     std::future::poll_fn(|context| {
-        if let Poll::Ready(value) = future.as_mut().poll(context) {
-            return Poll::Ready(Ok(value));
+        let part = Part::begin();
+        let mut polled = future.as_mut().poll(context).map(Ok);
+        if polled.is_pending() {
+            polled = sleep.as_mut().poll(context).map(|()| Err(Elapsed(())));
         }
-        sleep.as_mut().poll(context).map(|()| Err(Elapsed(())))
+        if polled.is_ready() {
+            part.give_up();
+        }
+        polled
     })
     .await
 }
@@ -72,7 +81,7 @@ impl fmt::Display for Elapsed {
 
 impl std::error::Error for Elapsed {}
 
-/// Lets other tasks run, and other futures of the same task.
+/// Lets other tasks run, and other futures of the same task. Time may pass, up to the task's next timer.
 pub async fn yield_now() {
     let mut yielded = false;
     std::future::poll_fn(|context| {

@@ -4,7 +4,8 @@
 //! [`Sender::send`] that is dropped has not sent, and its message is dropped with it; to keep the message, wait for
 //! room with [`Sender::reserve`] first. A [`Receiver::recv`] that is dropped has taken nothing. **Close:** when the
 //! last sender is dropped, the receiver gets what was sent and then `None`. When the receiver is dropped or closes
-//! the channel, sending fails, and what was sent can still be received, also by those that had room already.
+//! the channel, sending fails, also for a sender that was given room and has not been polled since. What was sent can still
+//! be received, and so can what is sent with a [`Permit`] from before.
 
 pub use super::send_error::SendError;
 
@@ -111,13 +112,8 @@ impl<T> State<T> {
     /// Lets no more be sent, and returns who is to be woken.
     fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
-        let mut woken = Vec::new();
-        while !self.waiting.is_empty() {
-            woken.extend(self.waiting.pop());
-        }
-        while !self.close_waits.is_empty() {
-            woken.extend(self.close_waits.pop());
-        }
+        let mut woken = self.waiting.pop_all();
+        woken.extend(self.close_waits.pop_all());
         woken
     }
 }
@@ -232,10 +228,19 @@ impl<T> Future for Reserve<'_, T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<Result<(), SendError<()>>> {
         let channel = self.channel;
         let place = &mut self.place;
+        let mut receiver = None;
         let polled = channel.shared.step(|state| match *place {
-            Some(waits) if *state.waiting.what(waits) || state.closed => {
+            Some(waits) if state.closed => {
                 *place = None;
-                Poll::Ready(if state.waiting.remove(waits) { Ok(()) } else { Err(SendError(())) })
+                // Room that it was given in the meantime is given back; the receiver may have waited for that.
+                let granted = state.waiting.remove(waits);
+                receiver = if granted { state.use_room(None) } else { None };
+                Poll::Ready(Err(SendError(())))
+            }
+            Some(waits) if *state.waiting.what(waits) => {
+                *place = None;
+                state.waiting.remove(waits);
+                Poll::Ready(Ok(()))
             }
             Some(waits) => {
                 state.waiting.renew(waits, context.waker());
@@ -250,6 +255,7 @@ impl<T> Future for Reserve<'_, T> {
                 }
             },
         });
+        wake_all(receiver);
         if polled.is_pending() {
             channel.tell();
         }

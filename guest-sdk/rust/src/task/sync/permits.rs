@@ -1,4 +1,8 @@
 //! Permits that are handed out in order: the basis of semaphores and locks.
+//!
+//! After `batch_semaphore.rs` of tokio (1.54). Permits that become free are given to the first waiter, also if it needs more,
+//! so none are free while somebody waits. A waiter has its permits once it is polled after it was given the last one. If the
+//! semaphore is closed before that poll, the waiter fails, and gives back what it was given.
 
 use super::queue::{Place, Queue, wake_all};
 use crate::task::park;
@@ -21,10 +25,12 @@ struct State {
     queue: Queue<Wanted>,
 }
 
-/// The permits that a waiter asks for, or was given.
+/// The permits of a waiter.
 struct Wanted {
-    permits: usize,
-    granted: bool,
+    /// What it was given.
+    given: usize,
+    /// What it still needs.
+    missing: usize,
 }
 
 /// No permits will be handed out any more.
@@ -37,29 +43,43 @@ pub(super) enum Refused {
 }
 
 impl State {
-    /// Hands out permits in the order of the queue, and returns the wakers to be called.
-    fn grant(&mut self) -> Vec<Waker> {
+    /// Adds permits, which are handed out in the order of the queue, and returns the wakers to be called; `None` if there
+    /// would be too many.
+    fn add(&mut self, permits: usize) -> Option<Vec<Waker>> {
+        self.free = self.free.checked_add(permits)?;
         let mut woken = Vec::new();
-        while let Some(wanted) = self.queue.front()
-            && wanted.permits <= self.free
-        {
-            wanted.granted = true;
-            self.free -= wanted.permits;
+        while let Some(wanted) = self.queue.front() {
+            let given = wanted.missing.min(self.free);
+            wanted.given += given;
+            wanted.missing -= given;
+            self.free -= given;
+            if wanted.missing > 0 {
+                break;
+            }
             woken.extend(self.queue.pop());
         }
-        woken
+        Some(woken)
     }
 
-    /// Takes permits, unless others wait for some.
+    /// Takes permits. There are none if others wait for some.
     fn take(&mut self, permits: usize) -> Result<(), Refused> {
         if self.closed {
             return Err(Refused::Closed);
         }
-        if permits > self.free || !self.queue.is_empty() {
-            return Err(Refused::None);
-        }
-        self.free -= permits;
+        self.free = self.free.checked_sub(permits).ok_or(Refused::None)?;
         Ok(())
+    }
+
+    /// Begins to wait for permits, with those that are free.
+    fn wait(&mut self, permits: usize, waker: &Waker) -> Place {
+        let given = std::mem::take(&mut self.free);
+        self.queue.push(Wanted { given, missing: permits - given }, Some(waker))
+    }
+
+    /// Ends a wait without permits, and returns the wakers to be called.
+    fn leave(&mut self, place: Place) -> Vec<Waker> {
+        let given = self.queue.remove(place).given;
+        self.add(given).expect("these permits were there before")
     }
 }
 
@@ -80,10 +100,7 @@ impl Permits {
 
     #[track_caller]
     pub(super) fn release(&self, permits: usize) {
-        let woken = self.shared.step(|state| {
-            state.free = state.free.checked_add(permits)?;
-            Some(state.grant())
-        });
+        let woken = self.shared.step(|state| state.add(permits));
         wake_all(woken.expect("a semaphore has as many permits as fit into a usize"));
     }
 
@@ -98,7 +115,7 @@ impl Permits {
 
     /// The number of permits that can be taken at once.
     pub(super) fn free(&self) -> usize {
-        self.shared.look(|state| if state.queue.is_empty() { state.free } else { 0 })
+        self.shared.look(|state| state.free)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -106,9 +123,9 @@ impl Permits {
     }
 
     pub(super) fn close(&self) {
-        let woken: Vec<Waker> = self.shared.step(|state| {
+        let woken = self.shared.step(|state| {
             state.closed = true;
-            std::iter::from_fn(|| (!state.queue.is_empty()).then(|| state.queue.pop())).flatten().collect()
+            state.queue.pop_all()
         });
         wake_all(woken);
     }
@@ -132,14 +149,20 @@ impl Future for Acquire<'_> {
                 Ok(()) => Poll::Ready(Ok(())),
                 Err(Refused::Closed) => Poll::Ready(Err(Closed)),
                 Err(Refused::None) => {
-                    let wanted = Wanted { permits: wanted, granted: false };
-                    *place = Some(state.queue.push(wanted, Some(context.waker())));
+                    *place = Some(state.wait(wanted, context.waker()));
                     Poll::Pending
                 }
             },
-            Some(waits) if state.queue.what(waits).granted || state.closed => {
+            Some(waits) if state.closed => {
                 *place = None;
-                Poll::Ready(if state.queue.remove(waits).granted { Ok(()) } else { Err(Closed) })
+                // Nobody else waits any more.
+                let _none = state.leave(waits);
+                Poll::Ready(Err(Closed))
+            }
+            Some(waits) if state.queue.what(waits).missing == 0 => {
+                *place = None;
+                state.queue.remove(waits);
+                Poll::Ready(Ok(()))
             }
             Some(waits) => {
                 state.queue.renew(waits, context.waker());
@@ -157,13 +180,6 @@ impl Drop for Acquire<'_> {
     /// Passes permits that it was given in the meantime to the next waiters.
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        let woken = self.permits.shared.step(|state| {
-            let wanted = state.queue.remove(place);
-            if wanted.granted {
-                state.free += wanted.permits;
-            }
-            if state.closed { Vec::new() } else { state.grant() }
-        });
-        wake_all(woken);
+        wake_all(self.permits.shared.step(|state| state.leave(place)));
     }
 }

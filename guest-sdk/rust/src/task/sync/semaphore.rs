@@ -7,8 +7,9 @@ use std::sync::Arc;
 /// Permits that tasks take and give back.
 ///
 /// **Fair:** waiting tasks get permits in the order of the first polls, even if a task that asks for many
-/// makes those behind it wait that ask for few. **Cancellation:** a future that is dropped loses its place,
-/// and gives back what it was given.
+/// makes those behind it wait that ask for few. Permits that become free are the first waiter's, also if it needs more.
+/// **Cancellation:** a future that is dropped loses its place, and gives back what it was given. **Close:** a waiter fails
+/// unless it was given its permits and polled before.
 pub struct Semaphore {
     permits: Permits,
 }
@@ -41,7 +42,7 @@ impl Semaphore {
         self.acquire_many(1).await
     }
 
-    /// Takes this number of permits as soon as there are enough.
+    /// Takes this number of permits as soon as there are enough. To take none need not wait.
     ///
     /// # Errors
     /// The semaphore is closed.
@@ -81,7 +82,7 @@ impl Semaphore {
         self.permits.release(permits);
     }
 
-    /// Removes at most this number of free permits, and returns how many.
+    /// Removes at most this number of free permits, and returns how many. None are free while a task waits.
     pub fn forget_permits(&self, permits: usize) -> usize {
         self.permits.forget(permits)
     }
@@ -91,7 +92,8 @@ impl Semaphore {
         self.permits.free()
     }
 
-    /// Closes the semaphore: waiting and later requests for permits fail.
+    /// Closes the semaphore: waiting and later requests for permits fail, also of tasks that were given permits and have
+    /// not been polled since.
     pub fn close(&self) {
         self.permits.close();
     }

@@ -2,7 +2,7 @@
 //!
 //! A receiver learns that the value changed since it last read it, and not how often. **Cancellation:** a
 //! [`Receiver::changed`] that is dropped has marked nothing as seen. **Close:** when the last sender is dropped, receivers
-//! see the last value and then get an error; sending fails while there is no receiver.
+//! see the last value and then get an error ([`Receiver::has_changed`] at once); sending fails while there is no receiver.
 //!
 //! A [`Ref`] holds a lock of [`crate::sync`], so that a sender blocks while one exists: do not keep one over an `await`.
 #![allow(unsafe_code)] // A loop that returns what it borrowed, which the borrow checker does not see.
@@ -177,13 +177,10 @@ impl<T> Receiver<T> {
     /// Whether there is a value that was not seen.
     ///
     /// # Errors
-    /// All senders are gone, and the last value was seen.
+    /// All senders are gone, even if the last value was not seen.
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         let (version, senders) = self.channel.shared.look(|state| (state.version, state.senders));
-        if version == self.seen && senders == 0 {
-            return Err(RecvError(()));
-        }
-        Ok(version != self.seen)
+        if senders == 0 { Err(RecvError(())) } else { Ok(version != self.seen) }
     }
 
     /// Waits for a value that was not seen, and marks it as seen.
@@ -208,7 +205,8 @@ impl<T> Receiver<T> {
             let value = channel.value.read();
             let version = channel.shared.look(|state| state.version);
             let changed = std::mem::replace(&mut self.seen, version) != version;
-            if is(&value) {
+            // Once the channel is closed, a value that was seen is not asked about again.
+            if (changed || !closed) && is(&value) {
                 return Ok(Ref { value, changed });
             }
             drop(value);

@@ -1,19 +1,19 @@
 //! A shared reference whose counting is no scheduling point, since its order has no effect.
 
-use crate::task::section::Section;
+use super::section::Section;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// A counted reference: see the module's documentation.
-pub(super) struct Counted<T>(Option<Arc<T>>);
+pub(crate) struct Counted<T>(Option<Arc<T>>);
 
 impl<T> Counted<T> {
-    pub(super) fn new(value: T) -> Counted<T> {
+    pub(crate) fn new(value: T) -> Counted<T> {
         let _section = Section::enter();
         Counted(Some(Arc::new(value)))
     }
 
-    pub(super) fn is(&self, other: &Counted<T>) -> bool {
+    pub(crate) fn is(&self, other: &Counted<T>) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }
 }
