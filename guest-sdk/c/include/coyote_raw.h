@@ -111,8 +111,8 @@ uint32_t coyote_raw_rwlock_read(uint32_t rwlock, int64_t timeout_ns);
 COYOTE_IMPORT("rwlock_try_read")
 uint32_t coyote_raw_rwlock_try_read(uint32_t rwlock);
 
-/* Locks the rwlock for writing; EDEADLK if the caller holds it already, also for
- * reading. (point) */
+/* Locks the rwlock for writing; EDEADLK if the caller holds it for writing already. One
+ * that holds it for reading waits for itself. (point) */
 COYOTE_IMPORT("rwlock_write")
 uint32_t coyote_raw_rwlock_write(uint32_t rwlock, int64_t timeout_ns);
 

@@ -48,7 +48,8 @@ bitflags::bitflags! {
         const ENDS = 1 << 9;
         /// The places that may hold pointers, at the end of a test that passed.
         const ROOTS = 1 << 10;
-        /// Every access before it happens, not only those that the map of the heap does not allow.
+        /// Every access before it happens, not only those that the map of the heap does not allow. The stacks of all
+        /// other workers are known then.
         const VETOES = 1 << 11;
         /// The stack of every worker whose step is an event. Each worker then unwinds at every scheduling point.
         const STACKS = 1 << 12;

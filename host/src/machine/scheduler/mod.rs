@@ -398,7 +398,8 @@ impl Scheduler {
         let Some(worker) = self.running else { return PointResult::Return(0) };
         self.end_checked = false;
         self.runtime.announce(worker, operation, request);
-        if self.strategy.is_none() || self.runtime.stream.wants(Interest::STACKS) {
+        // A detector that is asked about an operation may look at the stacks of all other workers.
+        if self.strategy.is_none() || self.runtime.stream.wants(Interest::STACKS | Interest::VETOES) {
             return PointResult::Unwind;
         }
         match self.advance(context) {
