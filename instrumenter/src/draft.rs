@@ -1,11 +1,11 @@
 //! The module that the passes change, and the facts that they pass on to each other.
 
-use crate::analysis::stack_frame::StackFrame;
 use crate::code::sequences;
 use crate::libraries::AtomicKind;
 use crate::marked::{Marked, orders_of_sites};
 use crate::options::Mutant;
 use crate::original::Original;
+use crate::stack_frame::StackFrame;
 use crate::{Error, Location, Options, Site};
 use coyote_abi::{OpKind, rt};
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,6 +7,7 @@
 //! The modules, in the order in which a guest passes them:
 //! - `options`: what the user can choose. With `answer`: the results of a stubbed import.
 //! - `original`: facts about the original module. With `stack_pointer`: finds its shadow stack pointer.
+//! - `stack_frame`: what is known of a function's frame in that stack.
 //! - `check`: refuses what is not supported.
 //! - `draft`: the module that the passes change. With `code`, `operands` and `announce`: writing instructions;
 //!   `on_exception`: code that runs when a call throws.
@@ -40,6 +41,7 @@ mod pass;
 mod passes;
 mod pipeline;
 mod sites;
+mod stack_frame;
 mod stack_pointer;
 pub mod suspend;
 

@@ -265,7 +265,8 @@ impl Detectors {
             let languages = entry.name != RACES || artifact.orderings().is_of_languages_with_races();
             languages && (entry.check)(artifact).is_ok()
         };
-        let sampled = DETECTORS.iter().filter(|entry| some && self.has(entry.name) && !self.watches_all(entry.name));
+        let sampled =
+            DETECTORS.iter().filter(|entry| some && self.has(entry.name) && !self.watches_all(entry.name));
         sampled.filter(sees).collect()
     }
 

@@ -10,7 +10,7 @@
 //! - Accesses of the frame of another function in the same place, if that function gives its address away.
 //! - A worker's accesses of its own frames that have ended.
 //! - Accesses of a stack whose bounds are not known: of the first worker's, if the linker put it behind other data. Of
-//!   the frames that are in use, those outside of one whose size is not known (`analysis/stack_frame.rs` of the
+//!   the frames that are in use, those outside of one whose size is not known (`analysis/frame_size.rs` of the
 //!   instrumenter).
 //!
 //! Cost: it is asked about every access.
@@ -32,7 +32,9 @@ pub struct UseAfterReturn;
 pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     match artifact.table.worker_globals.iter().any(|global| global.stack_pointer) {
         true => Ok(()),
-        false => Err("the detector use-after-return finds nothing in a module without a stack pointer".into()),
+        false => {
+            Err("the detector use-after-return finds nothing in a module without a stack pointer".into())
+        }
     }
 }
 
@@ -46,7 +48,8 @@ impl Detector for UseAfterReturn {
             Attempt::Operation(operation) => touched(state, worker, operation)
                 .find_map(|range| ended_at(state, worker, operation.kind.name(), range.address, range.bytes)),
             Attempt::Host(access) => {
-                let what = if access.effect == Effect::Write { "write by the host" } else { "read by the host" };
+                let what =
+                    if access.effect == Effect::Write { "write by the host" } else { "read by the host" };
                 ended_at(state, worker, what, access.object, access.size)
             }
             Attempt::Free { .. } => None,

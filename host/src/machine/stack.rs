@@ -69,7 +69,9 @@ fn in_frame(frame: &FrameSite) -> StackPlace {
 /// What an address in a suspended worker's stack belongs to. `bounds`: those of the stack.
 pub fn place(table: &SiteTable, saved: &SavedWorker, bounds: (u32, u32), address: u32) -> StackPlace {
     let (low, high) = bounds;
-    let Some(mut end) = saved.stack_pointer(table).filter(|_| saved.started) else { return StackPlace::Other };
+    let Some(mut end) = saved.stack_pointer(table).filter(|_| saved.started) else {
+        return StackPlace::Other;
+    };
     if !(low..high).contains(&address) || !(low..=high).contains(&end) {
         return StackPlace::Other;
     }

@@ -11,7 +11,7 @@
 //!
 //! Deliberately missed are: an access that leaves the frame through a wrong index, and a local that is read before it was
 //! assigned (compilers do not emit that). Those stores are still marked dirty. Another worker can access such a frame
-//! only through a pointer to a frame that has ended. The host finds that with [`super::stack_frame`].
+//! only through a pointer to a frame that has ended. The host finds that with [`super::frame_size`].
 
 use crate::analysis::access::{access, bulk};
 use crate::code::sequences;

@@ -3,7 +3,7 @@
 //! - [`access`]: what instructions do to memory.
 //! - [`calls`]: the call graph.
 //! - [`escape`]: accesses to a frame that no other worker can see.
-//! - [`stack_frame`]: the size of a function's frame.
+//! - [`frame_size`]: the size of a function's frame.
 //! - [`scope`]: filters on function names.
 //! - [`allocator`]: what allocators do to blocks, by their names and arguments.
 
@@ -11,8 +11,8 @@ pub mod access;
 pub mod allocator;
 pub mod calls;
 pub mod escape;
+pub mod frame_size;
 pub mod scope;
-pub mod stack_frame;
 
 use calls::Calls;
 use walrus::Module;

@@ -37,14 +37,14 @@ use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
 use crate::analysis::escape;
-use crate::analysis::stack_frame::stack_frame;
+use crate::analysis::frame_size::frame_size;
 use crate::code::{Code, sequences};
 use crate::draft::{Draft, Owners, PointPolicy, Tells, site_location, site_of_location};
 use crate::operands::Aside;
 use crate::options::Points;
 use coyote_abi::{OpKind, rt};
-use walrus::ir::*;
 use std::collections::BTreeSet;
+use walrus::ir::*;
 use walrus::{FunctionId, LocalFunction, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
@@ -101,7 +101,7 @@ fn own_frame(draft: &mut Draft, origin: u32, id: FunctionId) -> BTreeSet<(InstrS
     let function = draft.module.funcs.get(id).kind.unwrap_local();
     let private = escape::private_accesses(&draft.module, function, sp, draft.memory);
     let offset = |at: InstrLocId| if at.is_default() { None } else { site_of_location(at.data()).err() };
-    if let Some(frame) = stack_frame(function, sp, private.is_none(), offset) {
+    if let Some(frame) = frame_size(function, sp, private.is_none(), offset) {
         draft.stack_frames.insert(origin, frame);
     }
     private.unwrap_or_default()

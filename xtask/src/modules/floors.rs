@@ -19,7 +19,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["error", "sites", "nearest", "libraries"],
             &["options", "answer"],
-            &["original", "stack_pointer"],
+            &["original", "stack_pointer", "stack_frame"],
             &["check"],
             &["draft"],
             &["analysis"],

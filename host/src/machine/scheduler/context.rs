@@ -3,7 +3,9 @@
 
 use super::super::stack::{self, SavedWorker};
 use super::Scheduler;
-use crate::observe::{Event, GuestState, Interest, MemoryBounds, Observers, Program, StackPlace, Stacks, Step};
+use crate::observe::{
+    Event, GuestState, Interest, MemoryBounds, Observers, Program, StackPlace, Stacks, Step,
+};
 use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
 use coyote_abi::rt::CHUNK;

@@ -4,8 +4,6 @@
 // exit: 0
 // run: -s dpor
 // exit: 0
-// run: -s stateful -t 5
-// line: no bug
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -5,39 +5,10 @@
 //! frame of unknown size.
 
 use crate::code::sequences;
+use crate::stack_frame::StackFrame;
 use std::collections::BTreeMap;
 use walrus::ir::*;
 use walrus::{GlobalId, LocalFunction};
-
-/// The frame of a function in the shadow stack.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StackFrame {
-    /// Its size in bytes.
-    pub bytes: u32,
-    /// Whether its address leaves the function: see [`super::escape`].
-    pub escapes: bool,
-    /// Whether the function keeps data below the stack pointer instead of moving it, which those do that call no others
-    /// (LLVM's red zone).
-    pub red_zone: bool,
-    /// Offset of the instruction that creates it. `None` if the function has no frame.
-    begin: Option<u32>,
-    /// Offsets of the instructions that end it, each with the last one of its sequence.
-    ends: Vec<(u32, u32)>,
-}
-
-impl StackFrame {
-    /// The frame's size at an instruction of the function; 0 before the frame exists. `None` if the frame has ended
-    /// there.
-    pub fn bytes_at(&self, offset: u32) -> Option<u32> {
-        match self.begin {
-            Some(begin) if offset > begin => {
-                let ended = self.ends.iter().any(|(end, last)| (*end..=*last).contains(&offset));
-                (!ended).then_some(self.bytes)
-            }
-            _ => Some(0),
-        }
-    }
-}
 
 /// What an operand or a local holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +20,7 @@ enum Held {
 }
 
 /// The frame of a function; `None` if its size is not known. `offset` is the original offset of an instruction.
-pub fn stack_frame(
+pub fn frame_size(
     function: &LocalFunction,
     stack_pointer: GlobalId,
     escapes: bool,
@@ -104,7 +75,14 @@ impl Reader {
     }
 
     fn assign(&mut self, local: LocalId, value: Held) {
-        self.locals.entry(local).and_modify(|held| if *held != value { *held = Held::Other }).or_insert(value);
+        self.locals
+            .entry(local)
+            .and_modify(|held| {
+                if *held != value {
+                    *held = Held::Other
+                }
+            })
+            .or_insert(value);
     }
 
     /// Reads an instruction. Returns whether it moves the stack pointer.
@@ -133,8 +111,12 @@ impl Reader {
                 let (right, left) = (self.pop(), self.pop());
                 let sign = if matches!(op, BinaryOp::I32Add) { 1 } else { -1 };
                 self.stack.push(match (left, right) {
-                    (Held::Pointer(at), Held::Constant(by)) => Held::Pointer(at.wrapping_add(by.wrapping_mul(sign))),
-                    (Held::Constant(by), Held::Pointer(at)) if sign == 1 => Held::Pointer(at.wrapping_add(by)),
+                    (Held::Pointer(at), Held::Constant(by)) => {
+                        Held::Pointer(at.wrapping_add(by.wrapping_mul(sign)))
+                    }
+                    (Held::Constant(by), Held::Pointer(at)) if sign == 1 => {
+                        Held::Pointer(at.wrapping_add(by))
+                    }
                     _ => Held::Other,
                 });
             }
@@ -160,7 +142,7 @@ mod tests {
             .iter_local()
             .map(|(_, function)| {
                 let offset = |at: InstrLocId| (!at.is_default()).then(|| at.data());
-                let frame = stack_frame(function, sp, false, offset)?;
+                let frame = frame_size(function, sp, false, offset)?;
                 let calls = sequences(function).into_iter().flat_map(|s| &function.block(s).instrs);
                 let calls = calls.filter(|(i, _)| matches!(i, Instr::Call(_)));
                 Some((frame.bytes, calls.map(|(_, at)| frame.bytes_at(at.data())).collect()))
