@@ -98,7 +98,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         doc: "accesses of local variables of other workers' functions that have returned",
         switch: Switch::Set { default: true },
         needs_edges: false,
-        check: use_after_return::check,
+        check: |_| Ok(()),
         make: |_| Box::new(use_after_return::UseAfterReturn),
     },
     DetectorEntry {
@@ -196,9 +196,9 @@ impl Default for Detectors {
 }
 
 impl DetectorEntry {
-    /// Whether it is of interest for a module: one could find something in it.
+    /// Whether there is anything in a module that it could be about.
     pub(crate) fn concerns(&self, artifact: &Artifact) -> bool {
-        self.name != USE_AFTER_RETURN || (self.check)(artifact).is_ok()
+        self.name != USE_AFTER_RETURN || use_after_return::has_stacks(artifact)
     }
 }
 
@@ -238,7 +238,7 @@ impl Detectors {
 
     /// The same detectors for a search of this module, which needs `use-after-return` if there are stacks.
     pub(crate) fn in_search(&self, artifact: &Artifact) -> Detectors {
-        let stacks = self.has(USE_AFTER_RETURN) && use_after_return::check(artifact).is_ok();
+        let stacks = self.has(USE_AFTER_RETURN) && use_after_return::has_stacks(artifact);
         Detectors { stacks: self.stacks || stacks, ..self.clone() }
     }
 
@@ -257,17 +257,17 @@ impl Detectors {
         detectors
     }
 
-    /// The detectors for iterations that are watched more closely than others, if there are such iterations: those that
-    /// can see anything in this module.
+    /// The detectors for iterations that are watched for data races, if others are not. None if no data race could be
+    /// seen in this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Vec<&'static DetectorEntry> {
         let some = self.has(RACES) && !self.watches_all(RACES);
-        let sees = |entry: &&DetectorEntry| {
-            let languages = entry.name != RACES || artifact.orderings().is_of_languages_with_races();
-            languages && (entry.check)(artifact).is_ok()
+        let sees = |races: &DetectorEntry| {
+            (races.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races()
         };
-        let sampled =
-            DETECTORS.iter().filter(|entry| some && self.has(entry.name) && !self.watches_all(entry.name));
-        sampled.filter(sees).collect()
+        if !some || !by_name(RACES).is_some_and(sees) {
+            return Vec::new();
+        }
+        DETECTORS.iter().filter(|entry| self.has(entry.name) && !self.watches_all(entry.name)).collect()
     }
 
     /// Creates a detector of the table with these rules.
@@ -320,8 +320,6 @@ impl Detectors {
         DETECTORS
             .iter()
             .filter(|entry| self.watches_all(entry.name))
-            // Nobody asked for it alone.
-            .filter(|entry| entry.name != USE_AFTER_RETURN || self.stacks)
             .try_for_each(|entry| (entry.check)(artifact))
     }
 

@@ -21,7 +21,7 @@ pub fn own(stack: &[SourceFrame]) -> impl Iterator<Item = &SourceFrame> {
 
 /// A stack in lines, innermost first. Frames of libraries are left out unless there are no others.
 pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
-    let own: Vec<_> = own(stack).collect();
+    let own = without_entry(own(stack).collect());
     let (shown, most) = match own.is_empty() {
         true => (stack.iter().collect(), LIBRARY_FRAMES_MAX),
         false => (own, FRAMES_MAX),
@@ -31,6 +31,23 @@ pub fn lines(stack: &[SourceFrame]) -> Vec<String> {
         lines.push(format!("... and {} more", shown.len() - most));
     }
     lines
+}
+
+/// The functions that call a program's own main function.
+const ENTRIES: &[&str] = &["_start", "__main_void", "__original_main"];
+
+/// The frames without the outermost ones, in which nobody's own code calls a test or a program. All if there are no
+/// others.
+fn without_entry(mut own: Vec<&SourceFrame>) -> Vec<&SourceFrame> {
+    let is_entry = |frame: &SourceFrame| {
+        let name = &*frame.function;
+        let of_harness = name.ends_with("::main") && frame.line == Some(1) && frame.column.is_none();
+        ENTRIES.contains(&name) || name.starts_with("<fn(") && name.contains("::call_once") || of_harness
+    };
+    if let Some(last) = own.iter().rposition(|frame| !is_entry(frame)) {
+        own.truncate(last + 1);
+    }
+    own
 }
 
 /// A stack of places in lines, as by `lines`.

@@ -10,7 +10,7 @@ use coyote_wasm::execution::{Settings, Test};
 use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::results::TestResult;
-use coyote_wasm::runtime::{FaultClass, Faults};
+use coyote_wasm::runtime::{FaultClass, Faults, Timers};
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
@@ -60,7 +60,7 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known = ["--points", "--faults", "--crash-model", "--memory", "--races"]
+        let known = ["--points", "--faults", "--crash-model", "--memory", "--races", "--timers"]
             .map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
@@ -91,6 +91,11 @@ impl Expected {
             Some(other) => panic!("{self:?}: --races {other}"),
         }
         settings.faults = self.faults();
+        match self.option("--timers") {
+            None => {}
+            Some("ordered") => settings.timers = Timers::Ordered,
+            Some(other) => panic!("{self:?}: --timers {other}"),
+        }
         if let Some(model) = self.option("--crash-model") {
             settings.crash_model = model.parse().unwrap();
         }

@@ -97,6 +97,26 @@ fn junit_goes_to_a_file_beside_the_text() {
     assert!(nowhere.stderr.contains("cannot write none/report.xml"), "{nowhere:?}");
 }
 
+/// An error in one test, here that its trace cannot be written, leaves the results of those before it.
+#[test]
+fn an_error_leaves_the_results_of_other_tests() {
+    let directory = directory();
+    let failing = "(func (export \"coyote.test.a<b>";
+    let tests = TESTS.replace(failing, &format!("(func (export \"coyote.test.a\") nop) {failing}"));
+    std::fs::write(directory.path().join("tests.wat"), tests).unwrap();
+    process::run(directory.path(), &OPTIONS);
+    let output = directory.path().join("coyote-output");
+    let files = std::fs::read_dir(&output).unwrap().map(|entry| entry.unwrap().path());
+    let trace = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "trace")).unwrap();
+    std::fs::remove_dir_all(&output).unwrap();
+    std::fs::create_dir_all(&trace).unwrap();
+    let ended = process::run(directory.path(), &[&OPTIONS[..], &["--junit", "report.xml"]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("Not complete, because of an error: results of 1 of 5 tests"), "{ended:?}");
+    let written = std::fs::read_to_string(directory.path().join("report.xml")).unwrap();
+    assert!(written.contains("<testcase"), "{written}");
+}
+
 /// Every field of JSON that occurs here is documented.
 #[test]
 fn fields_of_json_are_documented() {

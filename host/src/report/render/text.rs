@@ -85,6 +85,13 @@ fn conclusion(run: &RunReport) -> String {
             format!("Inconclusive: executions did not come to an end in {}", some_of("inconclusive"))
         }
         Exit::Interrupted => "No bug found until then.".into(),
+        Exit::BadInput | Exit::InternalError => {
+            format!(
+                "Not complete, because of an error: results of {} of {} tests",
+                run.tests.len(),
+                run.header.tests
+            )
+        }
         _ => no_bug(run),
     }
 }
