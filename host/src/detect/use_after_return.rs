@@ -58,10 +58,12 @@ fn ended_at(
     bytes: u32,
 ) -> Option<Finding> {
     let first = u32::try_from(address).ok().filter(|_| bytes > 0)?;
-    let others = (0..state.runtime.workers().len() as u32).map(WorkerId).filter(|other| *other != worker);
-    let (owner, place) = others
-        .map(|other| (other, state.stack_place(other, first)))
-        .find(|(_, place)| *place != StackPlace::Other)?;
+    // The bounds of the first worker's stack are not known to the runtime.
+    let owner = state.runtime.stack_at(first).unwrap_or(state.runtime.first());
+    let place = if owner == worker { StackPlace::Other } else { state.stack_place(owner, first) };
+    if place == StackPlace::Other {
+        return None;
+    }
     let evidence = Evidence::StackAccess(StackAccess {
         what: what.into(),
         address,

@@ -51,6 +51,7 @@ impl Runtime {
             (worker.start.stack, worker.stack_block) = (None, None);
             self.happened(Event::Ended(id));
         }
+        self.stacks.clear();
         self.atomic_workers = 0;
         self.current = None;
         self.over = false;

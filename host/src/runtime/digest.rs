@@ -12,6 +12,8 @@ impl Runtime {
         // Every field is listed, so that a new one needs a decision here.
         let Runtime {
             workers,
+            // Follows from `workers`.
+            stacks: _,
             pending,
             // Follows from `pending`.
             enabled: _,

@@ -75,6 +75,9 @@ impl Runtime {
             copy_source: 0,
             ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
         });
+        if let Some((_, high)) = start.stack {
+            self.stacks.add(high, id);
+        }
         self.pending.push(Pending { operation: Operation::START, state: WorkerState::Blocked });
         self.stand(id, WorkerState::Enabled);
         if let Some(parent) = parent {
@@ -150,6 +153,9 @@ impl Runtime {
     /// Ends the worker, which returned or called `exit`, or whose program has ended.
     pub fn end(&mut self, id: WorkerId) {
         self.stand(id, WorkerState::Ended);
+        if let Some((_, high)) = self.worker(id).start.stack {
+            self.stacks.remove(high, id);
+        }
         let worker = &mut self.workers[id.index()];
         worker.request = Request::Step;
         self.atomic_workers -= u32::from(std::mem::take(&mut worker.atomic_depth) > 0);

@@ -47,6 +47,7 @@ mod output;
 pub mod panic;
 mod perform;
 pub mod released;
+mod stacks;
 pub mod stream;
 mod sync;
 mod term;
@@ -104,6 +105,7 @@ pub enum Performed {
 #[derive(Clone, Debug, Default)]
 pub struct Runtime {
     workers: Vec<Worker>,
+    stacks: stacks::Stacks,
     pending: Vec<Pending>,
     /// Workers that are enabled, ascending.
     enabled: Vec<WorkerId>,
@@ -188,6 +190,7 @@ impl Runtime {
     pub fn reset_to(&mut self, other: &Runtime) {
         let Runtime {
             workers,
+            stacks,
             pending,
             enabled,
             changes,
@@ -229,6 +232,7 @@ impl Runtime {
             footprint: _,
         } = self;
         workers.clone_from(&other.workers);
+        stacks.reset_to(&other.stacks);
         pending.clone_from(&other.pending);
         enabled.clone_from(&other.enabled);
         *changes = other.changes;
@@ -338,8 +342,8 @@ impl Runtime {
     pub fn set_stack(&mut self, id: WorkerId, bounds: (u32, u32)) {
         let block = self.block_at(bounds.0);
         let worker = &mut self.workers[id.index()];
-        worker.start.stack = Some(bounds);
-        worker.stack_block = block;
+        (worker.start.stack, worker.stack_block) = (Some(bounds), block);
+        self.stacks.add(bounds.1, id);
     }
 
     /// The event that allocated the block that is now at an address.
