@@ -4,7 +4,7 @@ mod searches;
 mod weak_memory;
 
 use crate::artifact::Artifact;
-use crate::detect::{DetectorEntry, Detectors, Suppression};
+use crate::detect::{DetectorEntry, Detectors, RACES, Suppression, USE_AFTER_RETURN};
 use crate::machine::scheduler::Limits;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, Faults, Timers};
@@ -89,11 +89,12 @@ impl Settings {
             options.map(|(_, value)| value.as_str())
         };
         let mut settings = self.clone();
-        if said("detect").any(|detector| detector == "use-after-return") {
-            settings.detectors.set("use-after-return", true);
+        let names = |name: &str| said("detect").any(|detector| detector == name);
+        if names(USE_AFTER_RETURN) {
+            settings.detectors.set(USE_AFTER_RETURN, true);
         }
-        if said("detect").any(|detector| detector == "races") {
-            settings.detectors.set("races", true);
+        if names(RACES) {
+            settings.detectors.set(RACES, true);
             settings.detectors.races.suppressions = said("suppress").filter_map(Suppression::parse).collect();
         }
         settings

@@ -176,6 +176,11 @@ impl SiteTable {
         Some(Location { function, offset })
     }
 
+    /// The shadow stack pointer, with its slot at the start of a worker's saved bytes. `None` if the guest has none.
+    pub fn stack_pointer(&self) -> Option<(usize, &WorkerGlobal)> {
+        self.worker_globals.iter().enumerate().find(|(_, global)| global.stack_pointer)
+    }
+
     /// The table's bytes, as they stand in the custom section [`coyote_abi::rt::SITES_SECTION`].
     pub fn to_bytes(&self) -> Vec<u8> {
         postcard::to_stdvec(self).expect("plain data serialises")

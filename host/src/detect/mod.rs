@@ -72,8 +72,9 @@ pub enum Switch {
     },
 }
 
-const RACES: &str = "races";
-const USE_AFTER_RETURN: &str = "use-after-return";
+/// Names of detectors that may watch only some executions.
+pub(crate) const RACES: &str = "races";
+pub(crate) const USE_AFTER_RETURN: &str = "use-after-return";
 
 /// All detectors.
 pub static DETECTORS: &[DetectorEntry] = &[

@@ -27,7 +27,7 @@ pub struct UseAfterReturn;
 
 /// Whether a module has stacks in its memory. In another one there is nothing to find.
 pub(super) fn has_stacks(artifact: &Artifact) -> bool {
-    artifact.table.worker_globals.iter().any(|global| global.stack_pointer)
+    artifact.table.stack_pointer().is_some()
 }
 
 impl Detector for UseAfterReturn {

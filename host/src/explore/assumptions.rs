@@ -83,9 +83,8 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
             assumptions.push(format!("{operations} of unknown ordering taken for sequentially consistent"));
         }
     }
-    let has_stacks = table.worker_globals.iter().any(|global| global.stack_pointer);
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");
-    if has_stacks && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
+    if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;

@@ -5,6 +5,7 @@
 //! executed, and it may differ from that of the trace.
 
 use super::{ExploreError, Finder, Plan, alarm, found};
+use crate::detect::{RACES, USE_AFTER_RETURN};
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::options;
@@ -52,10 +53,14 @@ pub fn try_all(
         let lines = Mutex::new(SourceLines::new(plan.artifact));
         let mut tried = Vec::new();
         for (number, regression) in regressions.iter().enumerate() {
-            let settings = &match plan.settings.detectors.has("races") {
-                true => plan.settings.watched_as(&regression.trace),
-                false => plan.settings.clone(),
-            };
+            let mut settings = plan.settings.watched_as(&regression.trace);
+            for name in [RACES, USE_AFTER_RETURN] {
+                // The user does not want to know.
+                if !plan.settings.detectors.has(name) {
+                    settings.detectors.set(name, false);
+                }
+            }
+            let settings = &settings;
             let plan = &plan_of(plan, settings, &regression.trace, number);
             if let Some(why) = cannot_be_tried(plan, &regression.trace) {
                 tried.push(Tried::NotTried(why));

@@ -6,7 +6,7 @@
 
 use super::gate::settled;
 use super::host::{Host, Stopped, original_stack, split};
-use super::scheduler::{AccessResult, Asked};
+use super::scheduler::{AccessResult, Asked, Suspended};
 use super::stack;
 use crate::observe::{Attempt, Finding, GuestState, Observers, Program, StackPlace, Stacks};
 use coyote_instrumenter::Location;
@@ -15,6 +15,15 @@ use wasmtime::{AsContext, AsContextMut, Caller, StoreContext, WasmBacktrace};
 
 /// Stacks while the guest runs.
 struct Running<'a>(StoreContext<'a, Host>);
+
+impl Running<'_> {
+    /// The workers that do not run.
+    fn suspended(&self) -> Suspended<'_> {
+        let Host { table, saved_workers, scheduler, main_stack_alone, .. } = self.0.data();
+        let main_stack_alone = *main_stack_alone;
+        Suspended { table, saved_workers, running: scheduler.running, main_stack_alone }
+    }
+}
 
 impl Stacks for Running<'_> {
     fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
@@ -29,13 +38,11 @@ impl Stacks for Running<'_> {
     }
 
     fn main_stack_alone(&self) -> Option<(u32, u32)> {
-        self.0.data().main_stack_alone
+        self.suspended().main_stack_alone
     }
 
     fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
-        let host = self.0.data();
-        let saved = host.saved_workers.get(worker.index()).filter(|_| host.scheduler.running != Some(worker));
-        saved.map_or(StackPlace::Other, |saved| stack::place(&host.table, saved, bounds, address))
+        self.suspended().place(worker, bounds, address)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct SavedWorker {
 impl SavedWorker {
     /// The value of its stack pointer, if the guest has one.
     pub fn stack_pointer(&self, table: &SiteTable) -> Option<u32> {
-        let slot = table.worker_globals.iter().position(|g| g.stack_pointer)?;
+        let (slot, _) = table.stack_pointer()?;
         let bytes = self.bytes.get(slot * GLOBAL_BYTES..)?.get(..4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
@@ -63,7 +63,7 @@ pub fn in_use(table: &SiteTable, saved: &SavedWorker) -> Option<(u32, Option<u32
 
 /// What the bytes of a frame in the shadow stack are.
 fn in_frame(frame: &FrameSite) -> StackPlace {
-    if frame.escapes { StackPlace::Other } else { StackPlace::Private(frame.location) }
+    if frame.escapes { StackPlace::Other } else { StackPlace::Private }
 }
 
 /// What an address in a suspended worker's stack belongs to. `bounds`: those of the stack.
@@ -120,7 +120,7 @@ pub fn canonical<'a>(table: &SiteTable, bytes: &'a [u8]) -> Cow<'a, [u8]> {
 pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
     /// An overflow is noticed this much before address 0, where it would wrap around.
     const FIRST: u32 = 1024;
-    let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
+    let high = artifact.table.stack_pointer()?.1.initial as u32;
     let below = artifact.data().iter().map(|d| d.1).filter(|end| *end <= high).max();
     Some((below.unwrap_or(FIRST), high))
 }
@@ -128,7 +128,7 @@ pub fn main_stack(artifact: &Artifact) -> Option<(u32, u32)> {
 /// The range of memory that only the first worker's stack uses, if the linker put it before all data. Else
 /// only the stack's upper end is known, and the result is `None`.
 pub fn main_stack_alone(artifact: &Artifact) -> Option<(u32, u32)> {
-    let high = artifact.table.worker_globals.iter().find(|g| g.stack_pointer)?.initial as u32;
+    let high = artifact.table.stack_pointer()?.1.initial as u32;
     let first = artifact.data().iter().map(|d| d.0).min()?;
     (first >= high).then_some((0, high))
 }
@@ -138,9 +138,9 @@ pub fn main_stack_alone(artifact: &Artifact) -> Option<(u32, u32)> {
 /// one without a stack pointer, or with a tiny stack at the beginning of memory.
 pub fn null_page(artifact: &Artifact) -> u64 {
     const BYTES: u64 = 1024;
-    let pointer = artifact.table.worker_globals.iter().find(|g| g.stack_pointer);
+    let pointer = artifact.table.stack_pointer();
     let data_above = artifact.data().iter().all(|(start, _)| u64::from(*start) >= BYTES);
-    let known = pointer.is_some_and(|g| g.initial >= 2 * u128::from(BYTES)) && data_above;
+    let known = pointer.is_some_and(|(_, global)| global.initial >= 2 * u128::from(BYTES)) && data_above;
     if known { BYTES } else { 0 }
 }
 

@@ -79,7 +79,7 @@ impl Machine {
     /// Whether the running worker's stack pointer has wrapped around below zero: a linker that puts
     /// the stack first makes an overflow look like an access outside of memory.
     fn below_stack(&mut self) -> bool {
-        let slot = self.artifact.table.worker_globals.iter().position(|g| g.stack_pointer);
+        let slot = self.artifact.table.stack_pointer().map(|(slot, _)| slot);
         let name = format!("{}{}", rt::WORKER_GLOBAL_PREFIX, slot.unwrap_or(usize::MAX));
         let Some(global) = self.exports.instance.get_global(&mut self.store, &name) else { return false };
         let high = self.store.data().main_stack.map(|s| s.1);

@@ -52,9 +52,8 @@ pub trait Stacks {
 pub enum StackPlace {
     /// No frame: a frame that was there has ended.
     Ended,
-    /// The frame of the function that is executed at this place. That function gives the frame's address to no other
-    /// code.
-    Private(Location),
+    /// The frame of a function that gives the frame's address to no other code.
+    Private,
     /// The frame of a function that may have given its address away; or not known, or not in that stack.
     Other,
 }
