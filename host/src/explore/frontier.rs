@@ -5,7 +5,7 @@
 //! 1. the line `coyote-wasm frontier 2`;
 //! 2. a line of JSON, `Header`: everything that must be equal for the rest to have the same meaning (module, test,
 //!    search, seed, options, build of this tool), what earlier runs did and found, and the lengths of the sections;
-//! 3. the sections: the remaining items of each job, see `sections`;
+//! 3. the sections: the remaining items of each job, and the states that jobs share, see `sections`;
 //! 4. the BLAKE3 hash of everything before it, 32 bytes.
 //!
 //! Every defect of a file is reported as one error. The hash is compared before any content is used, then the identity
@@ -25,6 +25,7 @@ use super::Plan;
 use crate::artifact::build;
 use crate::results::Done;
 use coyote_strategies::search::Item;
+use coyote_strategies::search::dpor::SharedState;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,8 @@ pub struct Frontier {
     pub done: Done,
     /// The remaining items.
     pub items: Vec<Item>,
+    /// The states that searches share, by number.
+    pub states: Vec<(u64, SharedState)>,
 }
 
 /// Why a frontier was not written, or not read. None of these is a verdict on the guest.

@@ -20,12 +20,14 @@ pub mod alarm;
 mod assumptions;
 mod attempts;
 mod bounds;
+mod checkpoints;
 mod comparison;
 #[doc(hidden)]
 pub mod frontier;
 #[doc(hidden)]
 pub mod memory;
 mod passage;
+mod pool;
 #[doc(hidden)]
 pub mod profiling_run;
 #[doc(hidden)]

@@ -5,26 +5,27 @@
 //! first may.
 //!
 //! When a search stops early, its remaining work is written to a file. This also happens now and then during the search
-//! (`Checkpoints`), so that little is lost if the process is killed.
+//! ([`super::checkpoints`]), so that little is lost if the process is killed.
 
 use super::assumptions::assumptions;
+use super::checkpoints::Checkpoints;
 use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
+use super::pool::{Pool, State};
 use super::{ExploreError, Finder, Plan, Watch, first_output, found, notes, remove};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{Done, FoundBug, KnownBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
-use coyote_strategies::search::{self, Advance, Counts, Item, Search};
+use coyote_strategies::search::{self, Advance, Counts, Item, Search, Shared, dpor};
 use coyote_strategies::system::decide;
 use coyote_strategies::{Decision, Iteration, Status, System};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number of steps that a job executes before it checks the pool: at first, and at most. In between, as many as
@@ -32,127 +33,6 @@ use std::time::{Duration, Instant};
 const ALLOWANCE_FIRST: u64 = 1;
 const ALLOWANCE_MAX: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// The state that jobs share.
-struct Pool {
-    state: Mutex<State>,
-    /// Notified when an item was added, or the search has ended.
-    changed: Condvar,
-    /// Whether jobs wait for an item: a job with much work then gives some away.
-    idle: AtomicBool,
-    /// Whether a checkpoint is being taken: jobs deposit their remaining work and wait.
-    pause: AtomicBool,
-    stop: AtomicBool,
-    lines: Mutex<SourceLines>,
-}
-
-struct State {
-    /// Groups of items; each group is searched by one search.
-    items: Vec<Vec<Item>>,
-    /// The remaining work of jobs that have stopped.
-    left: Vec<Section>,
-    /// During a checkpoint: the remaining work of the busy jobs that have deposited it.
-    checkpoint: Option<Vec<Section>>,
-    /// The number of jobs that have items.
-    busy: usize,
-    jobs: usize,
-    /// Counts of finished items, and of the present items of each job.
-    finished: Counts,
-    present: Vec<Counts>,
-    estimate: Option<f64>,
-    /// The number of executions that ended, in the order of the jobs' reports. Traces are named by it.
-    ended: u64,
-    result: TestResult,
-    /// What earlier runs did.
-    resumed: Option<Resumed>,
-    error: Option<ExploreError>,
-}
-
-impl State {
-    fn counts(&self) -> Counts {
-        self.finished + self.present.iter().copied().sum()
-    }
-
-    /// What was done so far, by this run and earlier ones.
-    fn done(&self) -> Done {
-        let before = self.resumed.as_ref().map(|resumed| &resumed.done);
-        let mut bugs = before.map_or(Vec::new(), |done| done.bugs.clone());
-        bugs.extend(self.result.bugs.iter().map(|found| KnownBug {
-            kind: found.bug.kind.name().into(),
-            message: found.bug.message(),
-            trace: found.path.clone(),
-        }));
-        let result = &self.result;
-        Done {
-            counts: self.counts(),
-            bugs,
-            any_choice: result.any_choice,
-            workers_max: result.workers_max,
-            memory_refused: result.memory_refused,
-            bound: result.limits.first().cloned(),
-            left_blocked: result.left_blocked.iter().cloned().collect(),
-            unprotected: before.is_some_and(|done| done.unprotected),
-        }
-    }
-
-    /// The remaining work in the pool itself.
-    fn waiting(&self) -> Section {
-        Section::of(|each| self.items.iter().flatten().for_each(each))
-    }
-}
-
-impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next group of items; `None` if there will be none.
-    fn take(&self) -> Option<Vec<Item>> {
-        let mut state = self.lock();
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            if state.checkpoint.is_none()
-                && let Some(items) = state.items.pop()
-            {
-                state.busy += 1;
-                self.idle.store(state.items.is_empty() && state.busy < state.jobs, Ordering::Relaxed);
-                return Some(items);
-            }
-            if state.busy == 0 && state.items.is_empty() {
-                self.changed.notify_all();
-                return None;
-            }
-            self.idle.store(true, Ordering::Relaxed);
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn give(&self, item: Item) {
-        let mut state = self.lock();
-        state.items.push(vec![item]);
-        self.idle.store(state.items.len() < state.jobs - state.busy, Ordering::Relaxed);
-        self.changed.notify_one();
-    }
-
-    /// Deposits the remaining work of a job, and waits until the checkpoint is complete.
-    fn deposit(&self, left: Section) {
-        let mut state = self.lock();
-        let Some(checkpoint) = &mut state.checkpoint else { return };
-        checkpoint.push(left);
-        while state.checkpoint.is_some() && !self.stop.load(Ordering::Relaxed) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        // A job that is about to wait holds the lock until it waits, so it cannot miss the notification.
-        let _state = self.lock();
-        self.changed.notify_all();
-    }
-}
 
 /// Explores a test by the search of this name. `interrupted` ends the search early, with the results so far.
 pub fn explore(
@@ -173,9 +53,13 @@ pub fn explore(
              Options::footprints"
         )));
     }
-    let (items, resumed) = match resume {
-        Some(frontier) => (frontier.items, Some(Resumed { from: frontier.from, done: frontier.done })),
-        None => (fresh.save(), None),
+    let (items, shared, resumed) = match resume {
+        Some(Frontier { items, states, from, done, .. }) => {
+            let states = dpor::Shared::restore(states, &items).map_err(ExploreError::Strategy)?;
+            let shared = Shared { dpor: Arc::new(states), ..Shared::default() };
+            (items, shared, Some(Resumed { from, done }))
+        }
+        None => (fresh.save(), Shared::default(), None),
     };
     let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);
     let mut result = TestResult::new(plan.subject(name.into()), steps_max, true);
@@ -189,7 +73,7 @@ pub fn explore(
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
         state: Mutex::new(State {
-            items: together(name, items),
+            items: together(name, items, &shared),
             left: Vec::new(),
             checkpoint: None,
             busy: 0,
@@ -206,6 +90,7 @@ pub fn explore(
         idle: AtomicBool::new(false),
         pause: AtomicBool::new(false),
         stop: AtomicBool::new(false),
+        shared,
         lines: Mutex::new(SourceLines::new(plan.artifact)),
     };
     let mut checkpoints = Checkpoints::new(plan, started);
@@ -237,7 +122,8 @@ pub fn explore(
         }
         Ok(())
     })?;
-    let state = pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Pool { state, shared, .. } = pool;
+    let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     let counts = state.counts();
     watch.progress(counts.executions, counts.bugs);
     if let Some(error) = state.error {
@@ -248,82 +134,16 @@ pub fn explore(
             (error, _) => error,
         });
     }
-    conclude(plan, name, state, checkpoints, started)
+    conclude(plan, name, state, &shared, checkpoints, started)
 }
 
 /// Groups items by the searches that get them: all items together, so that they are continued in their original order.
-/// Samples are ranges, and each item is searched separately.
-fn together(name: &str, items: Vec<Item>) -> Vec<Vec<Item>> {
+/// Samples are ranges, and each item is searched separately. If only shared states are left, a search takes its work there.
+fn together(name: &str, items: Vec<Item>, shared: &Shared) -> Vec<Vec<Item>> {
     match name.split(':').next() {
-        _ if items.is_empty() => Vec::new(),
+        _ if items.is_empty() && shared.dpor.is_empty() => Vec::new(),
         Some("ss") => items.into_iter().map(|item| vec![item]).collect(),
         _ => vec![items],
-    }
-}
-
-/// The frontier that is written now and then, so that not everything is lost if the process of a search is killed.
-///
-/// Writing takes at most a hundredth of the time: the interval to the next checkpoint is at least a hundred times the
-/// duration of the last one. The interval also doubles each time, up to a minute.
-struct Checkpoints {
-    path: PathBuf,
-    due: Instant,
-    interval: Duration,
-    begun: Instant,
-    written: bool,
-}
-
-const INTERVAL_FIRST: Duration = Duration::from_millis(100);
-const INTERVAL_MAX: Duration = Duration::from_secs(60);
-const SHARE: u32 = 100;
-
-impl Checkpoints {
-    fn new(plan: &Plan, started: Instant) -> Checkpoints {
-        let mut path = plan.trace_stem.as_os_str().to_owned();
-        path.push(".frontier");
-        let due = started + INTERVAL_FIRST;
-        Checkpoints { path: path.into(), due, interval: INTERVAL_FIRST, begun: started, written: false }
-    }
-
-    /// Requests the remaining work of the jobs when a checkpoint is due, and writes it once all of them have deposited
-    /// it.
-    fn go_on(&mut self, plan: &Plan, name: &str, pool: &Pool) {
-        if pool.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut state = pool.lock();
-        let busy = state.busy;
-        match &mut state.checkpoint {
-            None if Instant::now() < self.due => {}
-            None => {
-                self.begun = Instant::now();
-                state.checkpoint = Some(Vec::new());
-                pool.pause.store(true, Ordering::Relaxed);
-            }
-            Some(sections) if sections.len() < busy => {}
-            Some(sections) => {
-                let mut left = std::mem::take(sections);
-                left.push(state.waiting());
-                let done = state.done();
-                state.checkpoint = None;
-                pool.pause.store(false, Ordering::Relaxed);
-                pool.changed.notify_all();
-                drop(state);
-                // An error is ignored, since it may not persist; otherwise it is reported at the end.
-                self.written |= frontier::write(&self.path, plan, name, done, &left).is_ok();
-                self.interval = (self.interval * 2).min(INTERVAL_MAX).max(self.begun.elapsed() * SHARE);
-                self.due = Instant::now() + self.interval;
-            }
-        }
-    }
-
-    /// Removes the file after a search that has nothing left.
-    fn remove(&self, resumed: Option<&Path>) {
-        let place = |path: &Path| std::fs::canonicalize(path).ok();
-        let same = resumed.and_then(place).is_some_and(|resumed| place(&self.path) == Some(resumed));
-        if self.written || same {
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }
 
@@ -355,6 +175,7 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     while let Some(items) = pool.take() {
         let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
+        search.share(&pool.shared);
         let result = run_item(plan, &mut *search, &mut execution, job, pool);
         let left = pool.stop.load(Ordering::Relaxed).then(|| left(&*search));
         let mut state = pool.lock();
@@ -561,17 +382,18 @@ fn conclude(
     plan: &Plan,
     name: &str,
     mut state: State,
+    shared: &Shared,
     checkpoints: Checkpoints,
     started: Instant,
 ) -> Result<TestResult, ExploreError> {
     let counts = state.counts();
-    let waiting = state.waiting();
+    let waiting = state.waiting(shared);
     state.left.extend(Some(waiting).filter(|waiting| !waiting.is_empty()));
     state.result.any_choice |=
         counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     let mut frontier = None;
     if !state.left.is_empty() {
-        match frontier::write(&checkpoints.path, plan, name, state.done(), &state.left) {
+        match frontier::write(&checkpoints.path, plan, name, state.done(shared), &state.left) {
             Ok(()) => frontier = Some(checkpoints.path.clone()),
             // The bug is more important than the frontier.
             Err(_) if !state.result.bugs.is_empty() => {}

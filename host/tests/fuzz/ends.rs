@@ -2,7 +2,7 @@
 
 use coyote_wasm::execution::Execution;
 use coyote_wasm::outcome::{BugKind, Outcome};
-use coyote_wasm::strategies::search::{Advance, by_name};
+use coyote_wasm::strategies::search::{Advance, Shared, by_name};
 use coyote_wasm::strategies::system::decide;
 use coyote_wasm::strategies::{Context, Decision, Iteration, System, WorkerState, catalog};
 use std::collections::BTreeSet;
@@ -158,8 +158,10 @@ pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool,
     }
     let mut items = vec![None];
     let mut steps = 0;
+    let shared = Shared::default();
     while let Some(item) = items.pop() {
         let mut search = by_name::<Execution>(name, 0, item).unwrap();
+        search.share(&shared);
         loop {
             let advance = search.advance(execution, 10_000);
             if let Some(error) = execution.take_error() {

@@ -2,10 +2,11 @@
 
 use super::clocks::{Clock, Clocks, process};
 use super::dependence::{dependent, signature};
+use super::seen::{Arrived, Seen};
 use crate::WorkerId;
 use crate::system::{Access, Class, Decision, Effect, Status, System};
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// The access of a step that created a worker.
 const BORN: (Class, Effect) = (Class::Birth, Effect::Enable);
@@ -22,20 +23,12 @@ pub enum Caching {
     Classes,
 }
 
-/// An entry for an explored state.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// The smallest number of steps by which it was reached.
-    steps: u32,
-    /// Its number, in the order in which states were first reached.
-    number: u32,
-}
-
-/// The explored states or graphs.
+/// What a search remembers: the states that it shares with others, and the graph of its own path.
 #[derive(Debug)]
 pub struct Cache {
     caching: Caching,
-    known: BTreeMap<(u128, u32), Known>,
+    seen: Arc<Seen>,
+    /// How many states this search was the first to reach.
     states: u64,
     /// See [`super::Counts::cyclic`].
     pub cyclic: bool,
@@ -45,7 +38,17 @@ pub struct Cache {
 impl Cache {
     /// An empty cache.
     pub fn new(caching: Caching) -> Cache {
-        Cache { caching, known: BTreeMap::new(), states: 0, cyclic: false, past: Past::default() }
+        Cache { caching, seen: Arc::default(), states: 0, cyclic: false, past: Past::default() }
+    }
+
+    /// Lets it share what was seen.
+    pub fn share(&mut self, seen: &Arc<Seen>) {
+        self.seen = seen.clone();
+    }
+
+    /// What it shares with others.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// The information that this cache compares.
@@ -53,7 +56,7 @@ impl Cache {
         self.caching
     }
 
-    /// How many different states there were, if they are compared.
+    /// How many different states this search was the first to reach, if they are compared.
     pub fn states(&self) -> u64 {
         self.states
     }
@@ -81,8 +84,7 @@ impl Cache {
     pub fn number<S: System>(&self, system: &mut S) -> Option<u32> {
         (self.caching == Caching::States)
             .then(|| system.fingerprint())
-            .and_then(|hash| self.known.get(&(hash, u32::MAX)))
-            .map(|known| known.number)
+            .and_then(|hash| self.seen.number(hash))
     }
 
     /// Whether the present state is new (together with the last worker, on which future costs depend), and
@@ -98,19 +100,14 @@ impl Cache {
             Caching::Classes => self.past.hashes.last().copied().unwrap_or(0),
         };
         let key = (hash, last.map_or(u32::MAX, |w| w.0));
-        match self.known.get_mut(&key) {
-            None => {
-                let mut others = self.known.range((hash, 0)..=(hash, u32::MAX));
-                self.states += u64::from(self.caching == Caching::States && others.next().is_none());
-                let number = u32::try_from(self.known.len()).expect("memory is exhausted before");
-                self.known.insert(key, Known { steps, number });
+        match self.seen.insert(key, steps, cut) {
+            Arrived::First { state, number } => {
+                self.states += u64::from(self.caching == Caching::States && state);
                 (true, number)
             }
-            Some(before) => {
-                self.cyclic |= self.caching == Caching::States && steps != before.steps;
-                let fewer = cut && steps < before.steps;
-                before.steps = steps.min(before.steps);
-                (fewer, before.number)
+            Arrived::Again { number, other_steps, fewer } => {
+                self.cyclic |= self.caching == Caching::States && other_steps;
+                (fewer, number)
             }
         }
     }

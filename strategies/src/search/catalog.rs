@@ -67,7 +67,7 @@ pub const SEARCHES: &[Entry] = &[
         promise: "every state once; ends on spin loops, too; in the end livelocks: states from which no end can be reached",
         cost: "a step, a snapshot and a fingerprint; about 100 bytes for each state and 8 for each step from one",
         fair: NO_MATTER,
-        shardable: false,
+        shardable: true,
         data: ENUMERATED,
     },
     Entry {

@@ -6,19 +6,20 @@
 //!
 //! With a cache ([`Caching`]) a path ends at a known state. A state that is reached at a level was not
 //! reached at a lower one, so a known state need not be explored again, provided that the same worker
-//! executed the last step, because costs depend on that. The cache belongs to this search and is not stored:
-//! a search that continues from [`Search::save`] may see and count states again, and a search with a cache
-//! does not give work away.
+//! executed the last step, because costs depend on that. The searches of one exploration share what was seen
+//! ([`super::seen`]); under a bound, a search with a cache does not give work away, since another one could reach
+//! a state at a higher level first. The cache is not stored: a search that continues from [`Search::save`] may
+//! see and count states again.
 //!
 //! A search that has no bound, compares states and began at the start keeps the graph of states. Once the
-//! graph is complete, it reports the livelocks: [`Graph`].
+//! graph is complete, the search that finished last reports the livelocks: [`super::graph`].
 
 use super::bounding::Cost;
 use super::caching::{Cache, Caching};
 use super::graph::Graph;
 use super::prefix::Prefixes;
 use super::stored::{check_branch, check_decision, misfit};
-use super::{Advance, Branch, Counts, Item, Prefix, Search, estimate};
+use super::{Advance, Branch, Counts, Item, Prefix, Search, Shared, estimate};
 use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Pick, View, WorkerId};
 use std::collections::BTreeMap;
@@ -72,7 +73,10 @@ pub struct Dfs<S: System> {
     /// Whether the system is in the state of the last node.
     here: bool,
     cache: Cache,
-    graph: Option<Graph>,
+    /// Whether this is a whole exploration whose graph of states is to be kept.
+    complete: bool,
+    /// Whether the search keeps that graph, alone or with others.
+    graph: bool,
     /// The number of the last state.
     state: u32,
     /// The footprint of the present step before its state was restored.
@@ -126,7 +130,8 @@ impl<S: System> Dfs<S> {
             picks: Vec::new(),
             here: false,
             cache: Cache::new(caching),
-            graph: complete.then(Graph::default),
+            complete,
+            graph: false,
             state: 0,
             partial: Vec::new(),
             cut_off: false,
@@ -157,6 +162,10 @@ impl<S: System> Dfs<S> {
         self.partial.clear();
         system.restart();
         self.here = true;
+        if self.complete {
+            self.cache.seen().keep_graph();
+        }
+        self.graph = self.cache.seen().keeps_graph();
         let mut branches = item.branches.iter().peekable();
         let mut spent = 0;
         let prefix = item.prefix.to_vec();
@@ -177,7 +186,10 @@ impl<S: System> Dfs<S> {
                     self.push(system, spent, branch.map_or(Left::Nothing, Left::Some));
                     spent = self.make(system, *decision);
                 }
-                (None, Some(branch)) => self.push(system, spent, Left::Some(branch)),
+                (None, Some(branch)) => {
+                    self.state = self.cache.number(system).unwrap_or(0);
+                    self.push(system, spent, Left::Some(branch));
+                }
                 (None, None) => match self.arrive(system) {
                     Arrival::Open => self.push(system, spent, Left::All),
                     Arrival::Known => self.retract(),
@@ -217,19 +229,24 @@ impl<S: System> Dfs<S> {
         let last = if self.cost == Cost::Nothing { None } else { last_worker(&self.path) };
         let (new, state) = self.cache.insert(system, last, self.cut_off);
         self.state = state;
-        if let Some(graph) = &mut self.graph {
-            if let Some(node) = self.nodes.last() {
-                graph.add(node.state, state);
-            }
-            if status.is_final() {
-                // It is not known how an execution that was cut off would continue.
-                graph.ends(state);
-            } else if !system.may_livelock() {
-                graph.no_livelock(state);
-            }
-        }
         self.counts.states = self.cache.states();
-        self.counts.cyclic = self.cache.cyclic;
+        if self.graph {
+            let before = self.nodes.last().map(|node| node.state);
+            self.cache.seen().with_graph(|graph| {
+                before.inspect(|before| graph.add(*before, state));
+                if status.is_final() {
+                    // It is not known how an execution that was cut off would continue.
+                    graph.ends(state);
+                } else if !system.may_livelock() {
+                    graph.no_livelock(state);
+                }
+            });
+            if self.cache.cyclic {
+                self.cache.seen().note_cyclic();
+            }
+        } else {
+            self.counts.cyclic = self.cache.cyclic;
+        }
         if !new {
             self.counts.redundant += 1;
             return Arrival::Known;
@@ -316,15 +333,19 @@ impl<S: System> Dfs<S> {
             let depth = self.path.len() as u32;
             let branches = vec![Branch { depth, todo, spent, least: level, ..Branch::default() }];
             let prefix = self.prefixes.of(&self.path);
-            self.levels.entry(level).or_default().push(Item { prefix, branches });
+            self.levels.entry(level).or_default().push(Item { prefix, branches, place: None });
         }
     }
 
-    /// Everything is explored: goes to the next livelock, if there is one.
+    /// Nothing is left for this search: goes to the next livelock, if there is one and no other search has work.
     fn next_livelock(&mut self, system: &mut S) -> Advance {
-        let Some(path) = self.graph.as_mut().and_then(Graph::next_livelock) else {
-            self.counts.cyclic &= self.graph.is_none();
-            self.counts.unfinished += u64::from(self.graph.as_mut().is_some_and(Graph::take_unknown));
+        if !self.graph || !self.cache.seen().is_finished() {
+            return Advance::Exhausted;
+        }
+        let Some(path) = self.cache.seen().with_graph(Graph::next_livelock).flatten() else {
+            let unknown = self.cache.seen().with_graph(Graph::take_unknown).unwrap_or(false);
+            self.counts.unfinished += u64::from(unknown);
+            self.cache.seen().judged();
             return Advance::Exhausted;
         };
         self.path.clear();
@@ -412,7 +433,10 @@ impl<S: System> Dfs<S> {
             self.picks.truncate(node.picks);
             match self.nodes.last_mut() {
                 Some(parent) => parent.found += node.found,
-                None => self.finished += 1,
+                None => {
+                    self.finished += 1;
+                    self.cache.seen().finish();
+                }
             }
             self.retract();
         }
@@ -441,7 +465,7 @@ impl<S: System> Dfs<S> {
         let node = &mut self.nodes[depth];
         node.todo.end = todo.start;
         node.values.end = values.start;
-        Some(Item { prefix: self.prefixes.of(&self.path[..depth]), branches: vec![branch] })
+        Some(Item { prefix: self.prefixes.of(&self.path[..depth]), branches: vec![branch], place: None })
     }
 }
 
@@ -536,9 +560,16 @@ impl<S: System> Search<S> for Dfs<S> {
         known.then(|| total + waiting as f64 * total / begun as f64)
     }
 
+    fn share(&mut self, shared: &Shared) {
+        self.cache.share(&shared.seen);
+    }
+
     fn split(&mut self) -> Option<Item> {
         if self.cache.caching() != Caching::Nothing {
-            return None;
+            let bounded = self.cost != Cost::Nothing || self.max.is_some();
+            let item = if bounded { None } else { self.give_away() };
+            item.iter().for_each(|_| self.cache.seen().give());
+            return item;
         }
         let waiting: usize = self.levels.values().map(Vec::len).sum();
         self.give_away().or_else(|| {
@@ -570,7 +601,7 @@ impl<S: System> Search<S> for Dfs<S> {
             let left = self.nodes.iter().enumerate().filter(|(_, node)| node.left() > 0);
             let branches = left.map(|(i, node)| self.branch(i, node.todo.clone(), node.values.clone()));
             let prefix = Prefix::from(&self.path[..self.nodes.len() - 1]);
-            each(&Item { prefix, branches: branches.collect() });
+            each(&Item { prefix, branches: branches.collect(), place: None });
         }
     }
 }

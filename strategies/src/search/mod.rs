@@ -15,6 +15,7 @@
 //! - [`ses`]: all executions, in the order of an explorer's delays.
 //! - [`ss`]: samples of these; [`ses_ss`]: first the search, then samples.
 //! - [`stratified`]: these three by name.
+//! - [`seen`]: the states that searches with a cache share.
 //! - [`fingerprints`]: a set of states in bounded memory.
 //! - [`cheapest`]: executions in the order of how hard they are to read.
 //! - [`effort`]: what a search needs until it finds a bug.
@@ -35,6 +36,7 @@ pub mod fingerprints;
 pub mod graph;
 mod names;
 pub mod prefix;
+pub mod seen;
 pub mod ses;
 pub mod ses_ss;
 pub mod ss;
@@ -48,6 +50,7 @@ use crate::Pick;
 use crate::system::{Access, Decision, Status, System};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Result of [`Search::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +138,8 @@ pub struct Item {
     pub prefix: Prefix,
     /// What is known and what is left at states along the prefix, by ascending depth.
     pub branches: Vec<Branch>,
+    /// Where it belongs in the states that searches share, if it does.
+    pub place: Option<dpor::Place>,
 }
 
 /// A state along an item's prefix. States without a branch belong to another item: nothing is to be done
@@ -187,6 +192,15 @@ pub struct Tried {
     pub frees: bool,
 }
 
+/// What the searches of one exploration share. Clones share the same.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// The states at which several searches by [`dpor`] work.
+    pub dpor: Arc<dpor::Shared>,
+    /// The states that were reached, if states are compared.
+    pub seen: Arc<seen::Seen>,
+}
+
 /// A search: see the module's documentation.
 pub trait Search<S: System>: Send {
     /// The name and parameters under which a user selects it, such as `dfs` or `ses:round-robin`.
@@ -213,6 +227,10 @@ pub trait Search<S: System>: Send {
     fn error(&self) -> Option<&str> {
         None
     }
+
+    /// Lets it share states with the other searches of one exploration, all of which must be passed the same ones,
+    /// before anything else. To be stored, an exploration needs the shared states besides the items of its searches.
+    fn share(&mut self, _shared: &Shared) {}
 
     /// Gives a part of the remaining work to another job; `None` if no part is large enough.
     fn split(&mut self) -> Option<Item> {

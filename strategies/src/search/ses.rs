@@ -331,7 +331,7 @@ impl<S: System, E: Explorer> Ses<S, E> {
     fn item(prefix: Prefix, spent: u32, todo: Vec<Decision>) -> Item {
         let depth = prefix.len() as u32;
         let branches = vec![Branch { depth, todo, spent, ..Branch::default() }];
-        Item { prefix, branches }
+        Item { prefix, branches, place: None }
     }
 
     fn stack_item(&self, branching: &Branching<S::Snapshot, E>) -> Item {

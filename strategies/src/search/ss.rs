@@ -299,7 +299,11 @@ impl<S: System, E: Explorer> Ss<S, E> {
     /// The remaining samples as an item.
     fn item(next: u64, stride: u64) -> Item {
         let (spent, depth) = (next.try_into().unwrap_or(u32::MAX), stride.try_into().unwrap_or(u32::MAX));
-        Item { prefix: Prefix::default(), branches: vec![Branch { depth, spent, ..Branch::default() }] }
+        Item {
+            prefix: Prefix::default(),
+            branches: vec![Branch { depth, spent, ..Branch::default() }],
+            place: None,
+        }
     }
 
     /// The frontier from which samples are drawn.

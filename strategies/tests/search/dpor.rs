@@ -3,10 +3,12 @@
 use crate::oracle::{Found, Truth, classify, enumerate, run};
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
-use coyote_strategies::search::dpor::Dpor;
+use coyote_strategies::search::Shared;
+use coyote_strategies::search::dpor::{self, Dpor};
 use coyote_strategies::search::{Advance, Counts, Item, Search};
 use coyote_strategies::toy::{Program, Toy, generate, generate_timed};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is wrong with a search for classes, if anything.
 pub fn flaw(truth: &Truth, found: &Found) -> Option<String> {
@@ -111,10 +113,21 @@ pub fn run_in_parts<T: Search<Toy>>(
     new: impl Fn(Option<Vec<Item>>) -> T,
 ) -> (Found, Counts) {
     let mut rng = ChoiceRng::new(Iteration { seed, index: 0 });
-    let start = || Toy::new(program.clone());
-    let mut jobs = vec![(new(None), start())];
+    let mut shared = Shared::default();
+    let start = |items, shared: &Shared| {
+        let mut search = new(items);
+        search.share(shared);
+        (search, Toy::new(program.clone()))
+    };
+    let mut jobs = vec![start(None, &shared)];
     let (mut found, mut total) = (BTreeMap::new(), Counts::default());
-    let mut moved = 0;
+    let (mut moved, mut stops) = (0, 0);
+    let mut add = |counts: Counts| {
+        total.executions += counts.executions;
+        total.abandoned += counts.abandoned;
+        total.redundant += counts.redundant;
+        total.steps += counts.steps;
+    };
     while !jobs.is_empty() {
         let at = rng.below(jobs.len() as u64) as usize;
         let (job, toy) = &mut jobs[at];
@@ -126,10 +139,7 @@ pub fn run_in_parts<T: Search<Toy>>(
             }
             Advance::Working => {}
             Advance::Exhausted => {
-                let counts = jobs.swap_remove(at).0.counts();
-                total.executions += counts.executions;
-                total.abandoned += counts.abandoned;
-                total.redundant += counts.redundant;
+                add(jobs.swap_remove(at).0.counts());
                 continue;
             }
         }
@@ -137,18 +147,31 @@ pub fn run_in_parts<T: Search<Toy>>(
             moved += 1;
             let items = if rng.one_in(2) {
                 let (old, _) = jobs.swap_remove(at);
-                total.executions += old.counts().executions;
-                total.abandoned += old.counts().abandoned;
-                total.redundant += old.counts().redundant;
+                add(old.counts());
                 old.save()
             } else {
                 job.split().into_iter().collect()
             };
             if !items.is_empty() {
-                jobs.push((new(Some(items)), start()));
+                jobs.push(start(Some(items), &shared));
             }
         }
+        // All jobs stop, and others go on with what they left.
+        if rng.one_in(20) && stops < 3 {
+            stops += 1;
+            let mut items = Vec::new();
+            for (job, _) in jobs.drain(..) {
+                add(job.counts());
+                items.extend(job.save());
+            }
+            let mut states = Vec::new();
+            shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
+            let states = dpor::Shared::restore(states, &items).unwrap_or_else(|error| panic!("{error}"));
+            shared = Shared { dpor: Arc::new(states), ..Shared::default() };
+            jobs.push(start(Some(items), &shared));
+        }
     }
+    shared.dpor.each_state(&mut |_, state| panic!("{state:?} is left"));
     (found, total)
 }
 

@@ -8,5 +8,6 @@ mod faults;
 mod golden;
 mod oracle;
 mod sections;
+mod sharing;
 mod spins;
 mod unfinished;

@@ -6,15 +6,17 @@
 
 use crate::oracle::{Outcome, classify, decisions, enumerate, outcome};
 use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::search::Shared;
 use coyote_strategies::search::bounding::Cost;
 use coyote_strategies::search::caching::Caching;
 use coyote_strategies::search::dfs::Dfs;
-use coyote_strategies::search::dpor::Dpor;
+use coyote_strategies::search::dpor::{self, Dpor};
 use coyote_strategies::search::{Advance, Counts, Search, by_name};
 use coyote_strategies::system::decide;
 use coyote_strategies::toy::{Instruction, Instruction::*, Program, Toy};
 use coyote_strategies::{Access, Decision, Effect, Iteration, Operation, Pick, Status, System};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What a program with loops can do.
 #[derive(Debug, Default)]
@@ -345,9 +347,14 @@ fn all_executions_without_a_cycle_once() {
 /// What a search that is stored, or gives work away, at random moments comes to in all.
 fn search_in_parts(program: &Program, seed: u64) -> Found {
     let mut rng = ChoiceRng::new(Iteration { seed, index: 0 });
-    let start = || Toy::new(program.clone());
+    let mut shared = Shared::default();
+    let start = |items, shared: &Shared| {
+        let mut search = Dpor::<Toy>::new(items);
+        search.share(shared);
+        (search, Toy::new(program.clone()))
+    };
     let (mut found, mut moved) = (Found::default(), 0);
-    let mut jobs = vec![(Dpor::<Toy>::new(None), start())];
+    let mut jobs = vec![start(None, &shared)];
     while !jobs.is_empty() {
         let at = rng.below(jobs.len() as u64) as usize;
         let (job, toy) = &mut jobs[at];
@@ -370,8 +377,20 @@ fn search_in_parts(program: &Program, seed: u64) -> Found {
                 job.split().into_iter().collect()
             };
             if !items.is_empty() {
-                jobs.push((Dpor::new(Some(items)), start()));
+                jobs.push(start(Some(items), &shared));
             }
+        }
+        if rng.one_in(20) && moved < 50 {
+            let mut items = Vec::new();
+            for (job, _) in jobs.drain(..) {
+                found.counts = found.counts + job.counts();
+                items.extend(job.save());
+            }
+            let mut states = Vec::new();
+            shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
+            let states = dpor::Shared::restore(states, &items).unwrap_or_else(|error| panic!("{error}"));
+            shared = Shared { dpor: Arc::new(states), ..Shared::default() };
+            jobs.push(start(Some(items), &shared));
         }
     }
     found

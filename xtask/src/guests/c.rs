@@ -18,7 +18,14 @@ const INCLUDE: &str = "guest-sdk/c/include";
 const LIBRARY: &str = "guest-sdk/c/lib";
 
 /// Options that coyote-cc uses too. Without -matomics, atomic operations become plain ones.
-const TARGET: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-mexec-model=reactor"];
+const TARGET: &[&str] = &[
+    "--target=wasm32-wasi",
+    "-matomics",
+    "-mbulk-memory",
+    "-mexec-model=reactor",
+    // Proofs need to know how far the stack reaches.
+    "-Wl,--stack-first",
+];
 
 /// -O1 keeps accesses as they are in the source.
 const FLAGS: &[&str] = &["-std=c17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"];

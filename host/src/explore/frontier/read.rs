@@ -1,6 +1,8 @@
 //! Reads a frontier from bytes, or determines what is wrong with them.
 
-use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, sections, version_1};
+use super::sections::{self, Content};
+use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, version_1};
+use coyote_strategies::search::dpor::Shared;
 use coyote_strategies::search::stored;
 use std::path::Path;
 
@@ -16,6 +18,7 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
         None => return Err(malformed("it does not begin as one".into())),
     };
     stored::check(&frontier.identity.strategy, &frontier.items).map_err(damaged)?;
+    Shared::restore(frontier.states.clone(), &frontier.items).map_err(damaged)?;
     Ok(frontier)
 }
 
@@ -28,15 +31,16 @@ fn version_2(path: &Path, bytes: &[u8], rest: &[u8]) -> Result<Frontier, String>
     let end = content.iter().position(|byte| *byte == b'\n').ok_or("its header does not end")?;
     let header: Header = serde_json::from_slice(&content[..end]).map_err(|e| format!("its header: {e}"))?;
     let mut left = &content[end + 1..];
-    let mut items = Vec::new();
+    let mut content = Content::default();
     for length in header.sections {
         let length = usize::try_from(length).ok().filter(|length| *length <= left.len());
         let (section, rest) = left.split_at(length.ok_or("a section is longer than the file")?);
         left = rest;
-        sections::read(section, &mut items)?;
+        sections::read(section, &mut content)?;
     }
+    let Content { items, states } = content;
     match left {
-        [] => Ok(Frontier { identity: header.identity, from: path.into(), done: header.done, items }),
+        [] => Ok(Frontier { identity: header.identity, from: path.into(), done: header.done, items, states }),
         more => Err(format!("{} bytes belong to no section", more.len())),
     }
 }

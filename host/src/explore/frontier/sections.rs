@@ -1,11 +1,14 @@
-//! The remaining items of one job, in few bytes: shared prefixes are written once.
+//! The remaining items of one job, or of the pool with the states that searches share, in few bytes: shared prefixes
+//! are written once.
 //!
 //! A section is a zstd frame of records in postcard, which writes small numbers in one byte. A prefix is represented by
 //! a number: 0 is the empty prefix, others are the numbers of the segments in the order in which they were written.
 
 use coyote_strategies::Decision;
+use coyote_strategies::search::dpor::{Place, Shared, SharedState};
 use coyote_strategies::search::{Branch, Item, Prefix};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -21,7 +24,14 @@ enum Record<'a> {
     },
     Item {
         prefix: u64,
-        branches: std::borrow::Cow<'a, [Branch]>,
+        branches: Cow<'a, [Branch]>,
+    },
+    /// The item that comes next belongs to this part of a shared state.
+    Place(Place),
+    State {
+        number: u64,
+        prefix: u64,
+        state: Cow<'a, SharedState>,
     },
 }
 
@@ -29,21 +39,31 @@ enum Record<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     bytes: Vec<u8>,
-    items: u64,
+    /// How many items and states it has.
+    count: u64,
 }
 
 impl Section {
     /// Writes the items with which `each` calls its argument.
     pub fn of(each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
-        let mut writer = Writer::default();
-        let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
-        each(&mut |item| writer.item(item, &mut encoder).expect("a Vec takes all"));
-        let bytes = encoder.finish().expect("a Vec takes all");
-        Section { bytes, items: writer.items }
+        Section::with_states(&Shared::default(), each)
     }
 
+    /// Writes shared states, and the items with which `each` calls its argument.
+    pub fn with_states(shared: &Shared, each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
+        let mut writer = Writer::default();
+        let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
+        shared.each_state(&mut |number, state| {
+            writer.state(number, state, &mut encoder).expect("a Vec takes all");
+        });
+        each(&mut |item| writer.item(item, &mut encoder).expect("a Vec takes all"));
+        let bytes = encoder.finish().expect("a Vec takes all");
+        Section { bytes, count: writer.count }
+    }
+
+    /// Whether there is nothing left to do in it.
     pub fn is_empty(&self) -> bool {
-        self.items == 0
+        self.count == 0
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -55,7 +75,7 @@ impl Section {
 struct Writer {
     /// Numbers of the prefixes that were written, by [`Prefix::id`]. All of them are kept alive, so the ids are unique.
     known: BTreeMap<usize, u64>,
-    items: u64,
+    count: u64,
     /// Keeps the prefixes of temporary items alive to the end, so that their addresses are not used again.
     alive: Vec<Prefix>,
 }
@@ -63,8 +83,17 @@ struct Writer {
 impl Writer {
     fn item(&mut self, item: &Item, into: &mut impl io::Write) -> io::Result<()> {
         let prefix = self.prefix(&item.prefix, into)?;
-        self.items += 1;
+        self.count += 1;
+        if let Some(place) = item.place {
+            put(&Record::Place(place), into)?;
+        }
         put(&Record::Item { prefix, branches: (&item.branches[..]).into() }, into)
+    }
+
+    fn state(&mut self, number: u64, state: &SharedState, into: &mut impl io::Write) -> io::Result<()> {
+        let prefix = self.prefix(&state.prefix, into)?;
+        self.count += 1;
+        put(&Record::State { number, prefix, state: Cow::Borrowed(state) }, into)
     }
 
     /// The number of a prefix, which is written now if it was not before.
@@ -96,11 +125,20 @@ fn put(record: &Record, into: &mut impl io::Write) -> io::Result<()> {
     postcard::to_io(record, into).map(|_| ()).map_err(io::Error::other)
 }
 
-/// Appends the items of a section.
-pub fn read(section: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
+/// What sections contain.
+#[derive(Debug, Default)]
+pub struct Content {
+    pub items: Vec<Item>,
+    /// The states that searches share, by number.
+    pub states: Vec<(u64, SharedState)>,
+}
+
+/// Appends the content of a section.
+pub fn read(section: &[u8], content: &mut Content) -> Result<(), String> {
     let bytes = zstd::decode_all(section).map_err(|e| format!("a section cannot be decompressed: {e}"))?;
     let mut rest = &bytes[..];
     let mut prefixes = vec![Prefix::default()];
+    let mut place = None;
     while !rest.is_empty() {
         let (record, more) =
             postcard::take_from_bytes::<Record>(rest).map_err(|e| format!("a record: {e}"))?;
@@ -114,8 +152,15 @@ pub fn read(section: &[u8], items: &mut Vec<Item>) -> Result<(), String> {
                 let prefix = prefix(before)?.then(&decisions);
                 prefixes.push(prefix);
             }
+            Record::Place(next) => place = Some(next),
             Record::Item { prefix: number, branches } => {
-                items.push(Item { prefix: prefix(number)?, branches: branches.into_owned() });
+                let (prefix, branches) = (prefix(number)?, branches.into_owned());
+                content.items.push(Item { prefix, branches, place: place.take() });
+            }
+            Record::State { number, prefix: known, state } => {
+                let mut state = state.into_owned();
+                state.prefix = prefix(known)?;
+                content.states.push((number, state));
             }
         }
     }

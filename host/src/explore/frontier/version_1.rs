@@ -44,6 +44,7 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     // A search with several items must have met a choice; nothing else is known.
     let done = Done { counts: file.counts, any_choice: true, unprotected: true, ..Done::default() };
     let items = file.items.into_iter();
-    let items = items.map(|item| search::Item { prefix: item.prefix.into(), branches: item.branches });
-    Ok(Frontier { identity, from: path.into(), done, items: items.collect() })
+    let items =
+        items.map(|Item { prefix, branches }| search::Item { prefix: prefix.into(), branches, place: None });
+    Ok(Frontier { identity, from: path.into(), done, items: items.collect(), states: Vec::new() })
 }

@@ -1,15 +1,11 @@
-//! Work that is stored, given away, or taken over.
-//!
-//! A race that is found below a state can add a choice at the state, but only in the search that has the
-//! state. Before work at a state is given away, every possible pick there is therefore marked to be tried.
-//! Below the state the two searches are independent, because sleep sets tell each of them what the other one
-//! executes.
+//! Work that is stored, or taken over.
 
-use super::sleep::has;
+use super::shared::Link;
+use super::sharing::Base;
 use super::{Dpor, State};
 use crate::search::stored::{check_branch, check_decision, misfit};
-use crate::search::{Branch, Item, Tried};
-use crate::system::{Access, Decision, Status, System};
+use crate::search::{Branch, Item};
+use crate::system::{Decision, Status, System};
 
 impl<S: System> Dpor<S> {
     /// Starts with an item: the path becomes its prefix, without anything being tried. Returns the status of
@@ -22,6 +18,7 @@ impl<S: System> Dpor<S> {
         self.sleep.truncate(0);
         self.touched.clear();
         self.mark = None;
+        self.base = None;
         self.replaying = true;
         system.restart();
         self.here = true;
@@ -32,6 +29,9 @@ impl<S: System> Dpor<S> {
             return Ok(Some(status));
         }
         self.push_picks(system, None);
+        let links = self.links(&item)?;
+        self.base = item.place.zip(links.last()).map(|(place, link)| Base::new(place, link.depth));
+        let mut links = links.into_iter().peekable();
         let mut branches = item.branches.into_iter().peekable();
         let mut first = true;
         let prefix = item.prefix.to_vec();
@@ -44,13 +44,15 @@ impl<S: System> Dpor<S> {
                 check_decision(system, *decision, depth)?;
                 self.mark(*decision);
             }
-            match branches.next_if(|branch| branch.depth as usize == depth) {
-                Some(branch) => {
+            let branch = branches.next_if(|branch| branch.depth as usize == depth);
+            match (links.next_if(|link| link.depth == depth), branch) {
+                (Some(link), branch) => self.link(link, branch),
+                (None, Some(branch)) => {
                     self.overlay(&branch, first);
                     first = false;
                 }
-                None if decision.is_some() => self.close(depth),
-                None => {}
+                (None, None) if decision.is_some() => self.close(depth),
+                (None, None) => {}
             }
             if let Some(decision) = decision
                 && self.execute(system, *decision).is_some()
@@ -63,21 +65,33 @@ impl<S: System> Dpor<S> {
         Ok(None)
     }
 
-    /// Applies a branch of the item to the last node.
-    fn overlay(&mut self, branch: &Branch, first: bool) {
-        let node = self.nodes.last_mut().expect("a node of the prefix");
-        if node.origin < branch.depth as usize {
-            node.values = branch.values.clone();
-            return;
+    /// The shared states on the way to an item's part.
+    fn links(&self, item: &Item) -> Result<Vec<Link>, String> {
+        let Some(place) = item.place else { return Ok(Vec::new()) };
+        self.shared.lock().links(place).ok_or_else(|| "it belongs to another search".into())
+    }
+
+    /// Applies a branch of the item to the last node. `first`: no state before it has a branch, so the branch has the
+    /// complete sleep set.
+    pub(super) fn overlay(&mut self, branch: &Branch, first: bool) {
+        let depth = self.nodes.len() - 1;
+        let origin = self.nodes[depth].origin;
+        if first {
+            self.sleep.truncate(self.nodes[origin].asleep.start);
         }
-        node.fresh = branch.todo.is_empty();
         for tried in &branch.tried {
             self.sleep.insert(tried, &mut self.touched);
         }
+        let node = &mut self.nodes[origin];
         node.asleep.end = self.sleep.len();
         if first {
             node.inherited = node.asleep.end;
         }
+        if origin < depth {
+            self.nodes[depth].values = branch.values.clone();
+            return;
+        }
+        node.fresh = branch.todo.is_empty();
         for choice in self.choices[node.choices.clone()].iter_mut().filter(|c| c.state == State::Idle) {
             let mut asleep =
                 branch.tried.iter().filter(|tried| tried.pick == choice.pick && tried.woken.is_none());
@@ -103,71 +117,32 @@ impl<S: System> Dpor<S> {
     /// All that is left along the path, as an item.
     pub(super) fn remaining(&self) -> Item {
         let mut branches = Vec::new();
+        let last = self.nodes.len() - 1;
         for (depth, node) in self.nodes.iter().enumerate() {
             let waits = node.origin < depth;
-            if node.closed || waits && node.values.is_empty() {
+            // A part that was taken and not begun yet.
+            let taken = depth == last && self.base.is_some_and(|base| base.depth == depth);
+            if node.closed && !taken || waits && node.values.is_empty() {
                 continue;
             }
-            let from = if branches.is_empty() { node.asleep.start } else { node.inherited };
+            let origin = &self.nodes[node.origin];
+            let asleep = match branches.is_empty() {
+                true => origin.asleep.clone(),
+                false => node.inherited..node.asleep.end,
+            };
             branches.push(Branch {
                 depth: depth as u32,
-                tried: self.sleep.tried(from..node.asleep.end, &self.touched).collect(),
+                tried: self.sleep.tried(asleep, &self.touched).collect(),
                 todo: self.picks(depth, |state| state == State::Todo),
                 values: node.values.clone(),
                 ..Branch::default()
             });
         }
-        Item { prefix: self.path[..self.nodes.len() - 1].into(), branches }
-    }
-
-    /// Gives away all that is left at the shallowest state that has something left and continues with a step,
-    /// including the values left in that step.
-    pub(super) fn give_away(&mut self) -> Option<Item> {
-        let mut depth = 0;
-        loop {
-            let next = (depth + 1..self.nodes.len()).find(|&next| self.nodes[next].origin == next)?;
-            let todo = self.picks(depth, |state| matches!(state, State::Idle | State::Todo));
-            let values: Vec<Branch> = (depth + 1..next)
-                .filter(|&inside| !self.nodes[inside].values.is_empty())
-                .map(|inside| Branch {
-                    depth: inside as u32,
-                    values: self.nodes[inside].values.clone(),
-                    ..Branch::default()
-                })
-                .collect();
-            let end = values.last().map_or(depth, |last| last.depth as usize);
-            let tried = self.tried_at(depth, next, values.is_empty());
-            (depth..next).for_each(|depth| self.close(depth));
-            if !todo.is_empty() || !values.is_empty() {
-                let branch = Branch { depth: depth as u32, tried, todo, ..Branch::default() };
-                let branches = std::iter::once(branch).chain(values).collect();
-                return Some(Item { prefix: self.path[..end].into(), branches });
-            }
-            depth = next;
+        Item {
+            prefix: self.path[..self.nodes.len() - 1].into(),
+            branches,
+            place: self.base.map(|base| base.place),
         }
-    }
-
-    /// The sleep set at a state for a search that does not continue with the path's step from there to
-    /// `next`. `whole`: no other values are left in that step.
-    fn tried_at(&self, depth: usize, next: usize, whole: bool) -> Vec<Tried> {
-        let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
-        let event = &self.clocks.events()[self.nodes[depth].events];
-        let mut tried: Vec<Tried> =
-            self.sleep.tried(self.nodes[depth].asleep.clone(), &self.touched).collect();
-        tried.push(Tried {
-            pick,
-            values: self.path[depth + 1..next].iter().map(super::value).collect(),
-            footprint: self.touched[event.footprint.clone()].to_vec(),
-            last: self.nodes[next].restricted,
-            whole,
-            spins: false,
-            woken: None,
-            followers: Vec::new(),
-            // Some of its followers may not be known yet.
-            frees: has(&self.touched[event.footprint.clone()], Access::FREES),
-        });
-        tried.iter_mut().filter(|t| t.pick == pick && t.woken.is_none()).for_each(|t| t.whole = whole);
-        tried
     }
 
     fn picks(&self, depth: usize, wanted: impl Fn(State) -> bool) -> Vec<Decision> {

@@ -36,20 +36,27 @@ mod immediate;
 mod items;
 mod livelocks;
 mod races;
+mod shared;
+mod sharing;
 mod sleep;
 mod spins;
+
+pub use shared::{Place, Shared, State as SharedState};
 
 use super::clocks::Clocks;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
+use crate::search;
 use crate::system::{Access, Decision, Status, System, decide};
 use crate::{Operation, Pick, WorkerState};
 use changed::Changed;
 use races::Scratch;
-use sleep::{Sleep, has, value};
+use sharing::Base;
+use sleep::{Sleep, has};
 use spins::{Done, Mark};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The state of a pick at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +88,8 @@ struct Node<T> {
     origin: usize,
     /// Whether this search must try nothing more here.
     closed: bool,
+    /// Its number if it is shared. It is closed then, and [`sharing`] says what is tried.
+    shared: Option<u64>,
     /// Whether a worker in an atomic section prevents all others from being picked here.
     restricted: bool,
     /// Whether nothing was tried yet.
@@ -117,6 +126,13 @@ struct Node<T> {
     done: u64,
 }
 
+impl<T> Node<T> {
+    /// Whether everything that is not tried here by this search is tried by others, whatever races are found.
+    fn is_elsewhere(&self) -> bool {
+        self.closed && self.shared.is_none()
+    }
+}
+
 /// The search: see the module's documentation.
 ///
 /// The last node of the path is the only one without a decision. Between two calls of [`Search::advance`] it
@@ -147,6 +163,9 @@ pub struct Dpor<S: System> {
     counts: Counts,
     /// Number of completed items.
     finished: u64,
+    /// The states that it shares with other searches, and its part of the deepest one on the path.
+    shared: Arc<Shared>,
+    base: Option<Base>,
     error: Option<String>,
 }
 
@@ -171,6 +190,8 @@ impl<S: System> Dpor<S> {
             ending: BTreeSet::new(),
             counts: Counts::default(),
             finished: 0,
+            shared: Arc::default(),
+            base: None,
             error: None,
         }
     }
@@ -205,6 +226,7 @@ impl<S: System> Dpor<S> {
         self.complete(system, pick, depth, last);
         if !status.is_final() {
             self.push_picks(system, Some(pick));
+            self.report_first_step(depth);
             return if self.replaying { None } else { self.look(system, pick) };
         }
         self.find_races_of_blocked(system, last || status == Status::Unfinished);
@@ -319,6 +341,7 @@ impl<S: System> Dpor<S> {
             snapshot: None,
             origin,
             closed: false,
+            shared: None,
             restricted: false,
             fresh: true,
             followers: Vec::new(),
@@ -368,6 +391,10 @@ impl<S: System> Dpor<S> {
                     && has(&self.touched[event.footprint.clone()], Access::FREES);
                 let values = &self.path[origin + 1..=depth];
                 self.sleep.push(pick, values, &event, last, (followers, others));
+                let explored = self.sleep.len() - 1;
+                if let Some(event) = self.sleep.tried(explored..explored + 1, &self.touched).next() {
+                    self.report_explored(origin, event);
+                }
             }
             self.nodes[origin].asleep.end = self.sleep.len();
         }
@@ -402,7 +429,8 @@ impl<S: System> Dpor<S> {
     /// The next alternative of the last node.
     fn next(&self) -> Option<Decision> {
         let node = self.nodes.last()?;
-        if let Some(value) = node.values.clone().find(|&value| !self.sleeps(value)) {
+        let depth = self.nodes.len() - 1;
+        if let Some(value) = node.values.clone().find(|value| !self.value_sleeps(depth, *value)) {
             return Some(Decision::Value(value));
         }
         let choices = &self.choices[node.choices.clone()];
@@ -415,15 +443,6 @@ impl<S: System> Dpor<S> {
         let asked = choices.iter().find(|c| c.state == State::Todo);
         let choice = asked.or_else(|| if node.fresh { idle() } else { None });
         choice.map(|c| Decision::Pick(c.pick))
-    }
-
-    /// Whether the present step need not be tried with this value.
-    fn sleeps(&self, next: u64) -> bool {
-        let depth = self.nodes.len() - 1;
-        let origin = self.nodes[depth].origin;
-        let Decision::Pick(pick) = self.path[origin] else { unreachable!("a step begins with a pick") };
-        let values = self.path[origin + 1..depth].iter().map(value).chain([next]);
-        self.sleep.contains(self.nodes[origin].asleep.clone(), pick, values)
     }
 
     fn level(&self, node: &Node<S::Snapshot>) -> estimate::Level {
@@ -474,6 +493,9 @@ impl<S: System> Dpor<S> {
     /// redundant.
     fn settle(&mut self) {
         while !self.nodes.is_empty() && self.next().is_none() {
+            if self.take_part_here() {
+                continue;
+            }
             self.counts.redundant += u64::from(self.nodes.last().is_some_and(|node| node.fresh));
             self.leave();
         }
@@ -491,7 +513,10 @@ impl<S: System> Search<S> for Dpor<S> {
         let mut decisions = 0;
         loop {
             if self.nodes.is_empty() {
-                let Some(item) = self.items.pop().filter(|_| self.error.is_none()) else {
+                if self.error.is_some() {
+                    return Advance::Exhausted;
+                }
+                let Some(item) = self.shared.take().or_else(|| self.items.pop()) else {
                     return Advance::Exhausted;
                 };
                 match self.begin(system, item) {
@@ -543,12 +568,18 @@ impl<S: System> Search<S> for Dpor<S> {
         self.error.as_deref()
     }
 
+    fn share(&mut self, shared: &search::Shared) {
+        self.shared = shared.dpor.clone();
+    }
+
     fn split(&mut self) -> Option<Item> {
-        if self.next().is_some_and(|decision| self.goes_on(decision)) {
+        if let Some(item) = self.shared.take() {
+            Some(item)
+        } else if self.next().is_some_and(|decision| self.goes_on(decision)) {
             // It may turn out to spin; then its steps are undone.
             None
         } else if self.items.is_empty() {
-            self.give_away()
+            if self.share_states() { self.shared.take() } else { None }
         } else if self.nodes.is_empty() && self.items.len() == 1 {
             None
         } else {

@@ -2,7 +2,7 @@
 
 use super::immediate::{Immediate, Step};
 use super::sleep::{has, value};
-use super::{Dpor, Node, State};
+use super::{Choice, Dpor, Node, State};
 use crate::search::clocks::process;
 use crate::search::dependence::{signature, takes};
 use crate::system::{Access, Class, Decision, Effect, System};
@@ -71,12 +71,12 @@ impl<S: System> Dpor<S> {
                 self.clocks.last(process(pick)).map_or(0, |event| self.clocks.events()[event].decisions.end);
             let here =
                 |node: &Node<S::Snapshot>| node.choices.clone().find(|i| self.choices[*i].pick == pick);
-            let first =
-                self.nodes[since..].iter().find_map(|node| here(node).map(|choice| (node.closed, choice)));
-            if let Some((false, choice)) = first
+            let first = (since..self.nodes.len()).find_map(|depth| Some((depth, here(&self.nodes[depth])?)));
+            if let Some((depth, choice)) = first
+                && !self.nodes[depth].is_elsewhere()
                 && self.choices[choice].state == State::Idle
             {
-                self.choices[choice].state = State::Todo;
+                self.ask(depth, choice);
             }
         }
     }
@@ -149,7 +149,7 @@ impl<S: System> Dpor<S> {
     fn reverse(&mut self, race: usize, pick: Pick, values: Range<usize>) {
         self.note_follower(race, pick);
         self.ask_before(race, |dpor, section, depth, first| {
-            dpor.initial(section, depth, pick, values, first)
+            dpor.initial(section, depth, pick, values.clone(), first)
         });
     }
 
@@ -158,17 +158,30 @@ impl<S: System> Dpor<S> {
     fn ask_before(
         &mut self,
         event: usize,
-        choose: impl FnOnce(&Dpor<S>, Range<usize>, usize, &mut Vec<u32>) -> Option<usize>,
+        choose: impl Fn(&Dpor<S>, Range<usize>, usize, &mut Vec<u32>) -> Option<usize>,
     ) {
         let section = self.section(event);
         let depth = self.clocks.events()[section.start].decisions.start;
-        if self.nodes[depth].closed {
+        if self.nodes[depth].is_elsewhere() {
             return;
         }
         let mut first = std::mem::take(&mut self.scratch.first);
         first.clear();
-        if let Some(choice) = choose(self, section, depth, &mut first) {
-            self.choices[choice].state = State::Todo;
+        if let Some(choice) = choose(self, section.clone(), depth, &mut first) {
+            match self.nodes[depth].shared {
+                None => self.choices[choice].state = State::Todo,
+                // Others may have asked for something by now that begins the sequence, too.
+                Some(state) => {
+                    let shared = self.shared.clone();
+                    let mut tree = shared.lock();
+                    self.refresh(depth, &tree);
+                    first.clear();
+                    if let Some(choice) = choose(self, section, depth, &mut first) {
+                        tree.ask(state, self.choices[choice].pick);
+                        self.choices[choice].state = State::Done;
+                    }
+                }
+            }
         }
         self.scratch.first = first;
     }
@@ -185,8 +198,17 @@ impl<S: System> Dpor<S> {
         let follower = (process as u32, number);
         let depth = self.clocks.events()[self.section(race).start].decisions.start;
         let followers = &mut self.nodes[depth].followers;
-        if !followers.contains(&follower) {
-            followers.push(follower);
+        if followers.contains(&follower) {
+            return;
+        }
+        followers.push(follower);
+        let (path, node) = (&self.path, &self.nodes[depth]);
+        if let (Some(state), Decision::Pick(pick)) = (node.shared, path[depth]) {
+            let values = path[depth + 1..].iter().map_while(|decision| match decision {
+                Decision::Value(value) => Some(*value),
+                Decision::Pick(_) => None,
+            });
+            self.shared.lock().note_follower(state, pick, values.collect(), follower);
         }
     }
 
@@ -318,18 +340,19 @@ impl<S: System> Dpor<S> {
         let begins = |depth: &usize| !self.nodes[*depth].restricted;
         let start = Some(depth).filter(begins).or_else(|| before.find(begins));
         let start = start.expect("a section has a beginning");
-        if self.nodes[start].closed {
+        if self.nodes[start].is_elsewhere() {
             return;
         }
-        for choice in &mut self.choices[self.nodes[start].choices.clone()] {
-            let gone = match choice.pick {
+        for choice in self.nodes[start].choices.clone() {
+            let Choice { pick: other, state, .. } = self.choices[choice];
+            let gone = match other {
                 Pick::Timeout(worker) => view.timeout != Some(worker),
                 Pick::Step(worker) => {
                     pick == Pick::Timeout(worker) || view.workers[worker.index()].state == WorkerState::Ended
                 }
             };
-            if choice.state == State::Idle && (last || gone) {
-                choice.state = State::Todo;
+            if state == State::Idle && (last || gone) {
+                self.ask(start, choice);
             }
         }
     }

@@ -269,8 +269,10 @@ impl<S: System> Dpor<S> {
         self.counts.steps += 1;
     }
 
-    /// Removes all but the first `events` events from the path.
+    /// Removes all but the first `events` events from the path, but none that other searches rely on.
     fn cut(&mut self, events: usize) {
+        let least = self.base.map_or(0, |base| self.nodes[base.depth].events + 1);
+        let events = events.max(least);
         let depth = self.clocks.events()[events - 1].decisions.end;
         while self.clocks.events().len() > events {
             let event = self.clocks.pop().expect("there is one more");

@@ -1,0 +1,158 @@
+//! The states that were reached in one exploration, which all of its searches share: each is explored by the search
+//! that reaches it first.
+
+use super::graph::Graph;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The number of maps among which states are divided by their hash, so that searches seldom wait for each other.
+const PARTS: usize = 64;
+
+/// An explored state.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The smallest number of steps by which it was reached.
+    steps: u32,
+    /// Its number, in the order in which states were first reached.
+    number: u32,
+}
+
+/// The hash of a state, and the last worker if costs depend on it.
+pub type Key = (u128, u32);
+
+/// How a state was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// It was not there.
+    First {
+        /// Whether the state is new also with any other last worker.
+        state: bool,
+        /// Its number.
+        number: u32,
+    },
+    /// It was there.
+    Again {
+        /// Its number.
+        number: u32,
+        /// Whether it was reached with another number of steps.
+        other_steps: bool,
+        /// Whether its continuations may reach further than before.
+        fewer: bool,
+    },
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Seen {
+    parts: Vec<Mutex<BTreeMap<Key, Known>>>,
+    next: AtomicU32,
+    /// Whether an execution was cut off that could have continued.
+    cut_off: AtomicBool,
+    whole: Mutex<Whole>,
+}
+
+/// An exploration that began at the start and has no bound.
+#[derive(Debug, Default)]
+struct Whole {
+    /// The graph of its states, if it is kept.
+    graph: Option<Graph>,
+    /// Whether states were reached again with another number of steps, and the graph was not judged yet.
+    cyclic: bool,
+    /// How many items were given away, and how many are finished; the first one was not given away.
+    given: u64,
+    finished: u64,
+}
+
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen {
+            parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+            next: AtomicU32::new(0),
+            cut_off: AtomicBool::new(false),
+            whole: Mutex::default(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seen {
+    fn part(&self, hash: u128) -> MutexGuard<'_, BTreeMap<Key, Known>> {
+        lock(&self.parts[(hash >> 64) as usize % PARTS])
+    }
+
+    /// The number of a state, if it was seen, where costs do not matter.
+    pub fn number(&self, hash: u128) -> Option<u32> {
+        self.part(hash).get(&(hash, u32::MAX)).map(|known| known.number)
+    }
+
+    /// Adds a state that was reached by so many steps. `cut`: executions are cut off after some number of steps, so a
+    /// state that is reached with fewer steps than before is to be explored again.
+    pub fn insert(&self, key: Key, steps: u32, cut: bool) -> Arrived {
+        let cut = cut | self.cut_off.load(Ordering::Relaxed);
+        if cut {
+            self.cut_off.store(true, Ordering::Relaxed);
+        }
+        let mut known = self.part(key.0);
+        if let Some(before) = known.get_mut(&key) {
+            let (other_steps, fewer) = (steps != before.steps, cut && steps < before.steps);
+            before.steps = steps.min(before.steps);
+            return Arrived::Again { number: before.number, other_steps, fewer };
+        }
+        let state = known.range((key.0, 0)..=(key.0, u32::MAX)).next().is_none();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        assert!(number < u32::MAX, "memory is exhausted before");
+        known.insert(key, Known { steps, number });
+        Arrived::First { state, number }
+    }
+
+    /// Keeps the graph of states from now on: nothing was explored yet.
+    pub fn keep_graph(&self) {
+        lock(&self.whole).graph.get_or_insert_default();
+    }
+
+    /// Whether the graph of states is kept.
+    pub fn keeps_graph(&self) -> bool {
+        lock(&self.whole).graph.is_some()
+    }
+
+    /// Does something with the graph, if it is kept.
+    pub fn with_graph<T>(&self, act: impl FnOnce(&mut Graph) -> T) -> Option<T> {
+        lock(&self.whole).graph.as_mut().map(act)
+    }
+
+    /// Records that a state was reached again with another number of steps.
+    pub fn note_cyclic(&self) {
+        lock(&self.whole).cyclic = true;
+    }
+
+    /// Whether an execution may never end, because the graph was kept and not judged: see
+    /// [`super::Counts::cyclic`].
+    pub fn cyclic(&self) -> bool {
+        lock(&self.whole).cyclic
+    }
+
+    /// Records that the graph was judged.
+    pub fn judged(&self) {
+        lock(&self.whole).cyclic = false;
+    }
+
+    /// Records that an item is given to another search.
+    pub fn give(&self) {
+        lock(&self.whole).given += 1;
+    }
+
+    /// Records that an item is finished.
+    pub fn finish(&self) {
+        lock(&self.whole).finished += 1;
+    }
+
+    /// Whether no other search has an item.
+    pub fn is_finished(&self) -> bool {
+        let whole = lock(&self.whole);
+        whole.finished > whole.given
+    }
+}
