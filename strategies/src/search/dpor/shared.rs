@@ -5,7 +5,7 @@
 //! work to the state in question become shared: every search below them sends its demands here, where each one is
 //! compared with all picks that are tried at the state or asked for, whoever asked. So only what some race requires is
 //! ever tried. A search that has nothing left at a shared state takes the next pick there, and a search without any
-//! work takes the deepest one that is available.
+//! work takes the shallowest one that is available, below which there is most to do.
 //!
 //! A pick is available once every earlier one at its state is *known*: its step was executed, so that it can sleep
 //! while the next ones are explored. The step of a pick is known only at its end if values are chosen in it, since
@@ -201,7 +201,7 @@ impl Shared {
     /// A part that no search has, with all that is known there.
     pub(super) fn take(&self) -> Option<Item> {
         let mut tree = self.lock();
-        let (_, state) = *tree.available.last()?;
+        let (_, state) = *tree.available.first()?;
         let claim = tree.claim(state)?;
         let shared = &tree.states[&state];
         let mut branch = Branch { depth: shared.prefix.len() as u32, ..Branch::default() };
