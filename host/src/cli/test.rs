@@ -103,7 +103,7 @@ pub struct Args {
     /// difference is an internal error
     #[arg(long)]
     check_determinism: bool,
-    /// Parallel jobs; results do not depend on their number, except that dpor may execute more
+    /// Parallel jobs; verdicts and counts do not depend on their number
     /// [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
