@@ -250,6 +250,11 @@ void coyote_raw_happens_after(uint32_t object);
 COYOTE_IMPORT("fail")
 void coyote_raw_fail(uint32_t text, uint32_t length);
 
+/* Reports with a UTF-8 text that a sync object or a worker is used against its rules.
+ * `object` is the address of the object, or 0 if the text names it. Does not return. */
+COYOTE_IMPORT("misuse")
+void coyote_raw_misuse(uint32_t object, uint32_t text, uint32_t length);
+
 /* Reports a feature that the tool does not support, by a UTF-8 name such as
  * pthread_cancel. Ends the run without a verdict. Does not return. */
 COYOTE_IMPORT("unsupported")
