@@ -43,6 +43,9 @@ __attribute__((noinline)) unsigned __coyote_get_state(const std::__shared_mutex_
 
 _LIBCPP_BEGIN_NAMESPACE_STD
 
+// A part of the function that a report names.
+#define INLINE static inline __attribute__((always_inline))
+
 // For a call on the object: an error is a bug.
 static void check(int error, const void *object, const char *what) {
   if (error) {
@@ -92,11 +95,9 @@ bool recursive_mutex::try_lock() noexcept {
   return __libcpp_recursive_mutex_trylock(&__m_);
 }
 
-static bool lock_within(pthread_mutex_t *mutex, long long nanoseconds) {
+INLINE bool lock_within(pthread_mutex_t *mutex, long long nanoseconds) {
   return nanoseconds > 0 ? coyote_raw_mutex_lock(__coyote_mutex(mutex), nanoseconds) == 0 : !pthread_mutex_trylock(mutex);
 }
-
-timed_mutex::timed_mutex() : __m_() {}
 
 timed_mutex::~timed_mutex() {
   pthread_mutex_destroy(&__m_);
@@ -116,10 +117,6 @@ bool timed_mutex::__lock_within(long long nanoseconds) noexcept {
 
 void timed_mutex::unlock() noexcept {
   check(pthread_mutex_unlock(&__m_), this, "std::timed_mutex::unlock failed");
-}
-
-recursive_timed_mutex::recursive_timed_mutex() {
-  check(__libcpp_recursive_mutex_init(&__m_), this, "std::recursive_timed_mutex cannot be made");
 }
 
 recursive_timed_mutex::~recursive_timed_mutex() {
@@ -150,7 +147,7 @@ static unsigned self() {
 }
 
 // For a call of the member function.
-static void check_shared(bool error, __shared_mutex_base *mutex, const char *function, const char *what) {
+INLINE void check_shared(bool error, __shared_mutex_base *mutex, const char *function, const char *what) {
   if (error) {
     const bool timed = __coyote_get_role(mutex->__mut_.native_handle()) == SHARED_TIMED;
     const char *parts[] = {timed ? "std::shared_timed_mutex::" : "std::shared_mutex::", function, ": the caller ", what, nullptr};
@@ -158,7 +155,7 @@ static void check_shared(bool error, __shared_mutex_base *mutex, const char *fun
   }
 }
 
-static bool lock_alone(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
+INLINE bool lock_alone(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
   uint32_t error = coyote_raw_rwlock_write(__coyote_rwlock(mutex), nanoseconds);
   check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
   if (error) {
@@ -168,7 +165,7 @@ static bool lock_alone(__shared_mutex_base *mutex, const char *function, long lo
   return true;
 }
 
-static bool lock_to_read(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
+INLINE bool lock_to_read(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
   uint32_t error = coyote_raw_rwlock_read(__coyote_rwlock(mutex), nanoseconds);
   check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
   return error == 0;
@@ -209,7 +206,7 @@ void __shared_mutex_base::unlock_shared() {
   coyote_raw_rwlock_unlock(__coyote_rwlock(this));
 }
 
-shared_timed_mutex::shared_timed_mutex() {
+void shared_timed_mutex::__make() {
   __coyote_set_role(__base_.__mut_.native_handle(), SHARED_TIMED);
 }
 
