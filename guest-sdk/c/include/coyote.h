@@ -356,10 +356,11 @@ static inline int coyote_thread_create(coyote_thread *thread, void (*entry)(void
   return coyote_thread_create_sized(thread, entry, argument, COYOTE_STACK_BYTES);
 }
 
-/* A join or detach is a bug (`misuse`) after another one, and if the worker was not created. */
+/* A join or detach is a bug (`misuse`) after another one, and if the worker was not created. The report does not need the
+ * object's address: it would keep the object in memory, and its uses would be scheduling points. */
 static inline void coyote_thread_leave(coyote_thread *thread) {
   if (!thread->joinable) {
-    coyote_misuse(thread, "a coyote_thread is joined or detached that was joined or detached already, or not created");
+    coyote_misuse(NULL, "a coyote_thread is joined or detached that was joined or detached already, or not created");
   }
   thread->joinable = 0;
 }
