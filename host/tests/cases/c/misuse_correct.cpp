@@ -10,6 +10,7 @@
 // exit: 0
 // line: Proved: no bug
 #include "coyote.h"
+#include <barrier>
 #include <cassert>
 #include <chrono>
 #include <latch>
@@ -213,3 +214,21 @@ template <class Mutex> static void timeouts() {
 COYOTE_TEST(timeouts_timed) { timeouts<std::timed_mutex>(); }
 COYOTE_TEST(timeouts_recursive) { timeouts<std::recursive_timed_mutex>(); }
 COYOTE_TEST(timeouts_shared) { timeouts<std::shared_timed_mutex>(); }
+
+// A thread drops out of a barrier; another one arrives for all that are left.
+COYOTE_TEST(barrier) {
+  int phases = 0;
+  auto done = [&]() noexcept { phases++; };
+  std::barrier barrier(2, done);
+  std::thread thread([&] {
+    barrier.arrive_and_wait();
+    barrier.arrive_and_drop();
+  });
+  barrier.arrive_and_wait();
+  barrier.arrive_and_wait();
+  barrier.arrive_and_wait();
+  thread.join();
+  assert(phases == 3);
+  std::barrier both(2);
+  both.wait(both.arrive(2));
+}
