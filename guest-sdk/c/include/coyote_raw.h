@@ -1,7 +1,11 @@
 /* Made from coyote_raw.h.in by `cargo xtask codegen`: change that file. */
 /* coyote_raw.h: the functions that the tool provides, on which coyote.h, pthread.h and the others are built.
  * Addresses are numbers here. Functions marked "point" are scheduling points. Error numbers are those of WASI
- * and of errno.h. */
+ * and of errno.h.
+ *
+ * Sync objects are identified by their addresses. Nothing is written there, and memory that was one object may become
+ * another: so use of an object that was destroyed or never initialised is that of a new one, and no bug (of a barrier, which
+ * has no count then, it is). A worker may be joined by several workers. */
 #ifndef COYOTE_RAW_H
 #define COYOTE_RAW_H
 

@@ -77,8 +77,7 @@ const EXACT: &[&str] = &[
 
 /// Functions of musl on arrays, and those that write a result or a state behind a pointer. (Not those that also access the
 /// locale, which threads share: `strftime`, `mbrtowc`; nor those that the libraries call on their own shared memory:
-/// `memcpy`, `memset`.) Those that pass a static object, as `gmtime` does, are not
-/// thread-safe by the standard.
+/// `memcpy`, `memset`.) Those that pass a static object, as `gmtime` does, are not thread-safe by the standard.
 const BY_POINTER: &[&str] = &[
     "qsort",
     "qsort_r",
