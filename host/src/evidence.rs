@@ -147,6 +147,13 @@ pub enum Misuse {
         /// Why the object's state does not allow it.
         state: ObjectState,
     },
+    /// The guest's library noticed it.
+    Told {
+        /// The library's words.
+        what: String,
+        /// The address of the object; 0 if there is none, or if the words name it.
+        object: u32,
+    },
     /// A choice among no values.
     NoValues,
     /// A monitor was given a state that does not exist.
@@ -458,6 +465,8 @@ impl Misuse {
         let Misuse::Object { act, place, state } = self else {
             return match self {
                 Misuse::JoinOfNobody { handle } => format!("join of worker {handle}, which does not exist"),
+                Misuse::Told { what, object: 0 } => what.clone(),
+                Misuse::Told { what, object } => format!("{what} (at {object:#x})"),
                 Misuse::TextOutside { address, bytes } => {
                     format!("a text of {bytes} bytes at {address:#x} lies outside of memory")
                 }
@@ -491,6 +500,7 @@ impl Misuse {
     fn word(&self) -> &'static str {
         match self {
             Misuse::JoinOfNobody { .. } => "join",
+            Misuse::Told { .. } => "told",
             Misuse::NoValues => "choice",
             Misuse::Heat { .. } => "heat",
             Misuse::TextOutside { .. } => "text",

@@ -376,6 +376,13 @@ pub const IMPORTS: &[Import] = &[
         "Reports a failed assertion with a UTF-8 text. Does not return.",
     ),
     plain(
+        "misuse",
+        &[("object", I32), ("text", I32), ("length", I32)],
+        None,
+        "Reports with a UTF-8 text that a sync object or a worker is used against its rules. `object` is the address of \
+         the object, or 0 if the text names it. Does not return.",
+    ),
+    plain(
         "unsupported",
         &[("text", I32), ("length", I32)],
         None,

@@ -98,6 +98,12 @@ __attribute__((noreturn)) static inline void coyote_fail_sized(const char *text,
   __builtin_unreachable();
 }
 
+/* Reports that the program uses a worker, or the object at an address, against its rules, and ends the iteration. */
+__attribute__((noreturn)) static inline void coyote_misuse(const volatile void *object, const char *text) {
+  coyote_raw_misuse(coyote_address(object), coyote_address(text), coyote_text_length(text));
+  __builtin_unreachable();
+}
+
 /* Reports a failed assertion and ends the iteration. */
 __attribute__((noreturn)) static inline void coyote_fail(const char *text) {
   coyote_fail_sized(text, coyote_text_length(text));
@@ -230,7 +236,8 @@ static inline void coyote_fault_stop(void) {
 
 /* ---- Objects that several workers must not use at once, as most containers. docs/liveness.md ----
  * Initialise with zeros. If the uses (from begin to end) of two workers overlap and one of them writes, an assertion
- * fails. Uses of the worker that writes may nest. It is no lock: no worker waits for it, and it does not order accesses. */
+ * fails. Uses of the worker that writes may nest. It is no lock: no worker waits for it, and it does not order accesses.
+ * The end of a use that was not begun is a bug (`misuse`). */
 
 typedef struct coyote_unsafe {
   int32_t users; /* the number of readers, or -1 - the handle of the worker that writes */
@@ -273,12 +280,17 @@ static inline void coyote_write_end(coyote_unsafe *object) {
     object->depth--;
     return;
   }
-  __atomic_store_n(&object->users, 0, __ATOMIC_RELAXED);
+  if (__atomic_exchange_n(&object->users, 0, __ATOMIC_RELAXED) != coyote_unsafe_writer()) {
+    coyote_misuse(object, "the end of a write that the worker has not begun");
+  }
 }
 
 static inline void coyote_read_end(coyote_unsafe *object) {
-  if (__atomic_load_n(&object->users, __ATOMIC_RELAXED) < 0) {
+  int32_t users = __atomic_load_n(&object->users, __ATOMIC_RELAXED);
+  if (users < 0) {
     coyote_write_end(object);
+  } else if (users == 0) {
+    coyote_misuse(object, "the end of a read that no worker has begun");
   } else {
     __atomic_fetch_sub(&object->users, 1, __ATOMIC_RELAXED);
   }
@@ -318,14 +330,16 @@ static inline void coyote_happened(const char *what) {
 typedef struct {
   uint32_t worker; /* the tool's handle */
   void *stack;     /* freed by coyote_thread_join */
+  int joinable;    /* whether it can be joined or detached */
 } coyote_thread;
 
 /* Starts a worker with a stack of `stack_bytes` bytes. Returns 0, or -1 if there is no memory for it. */
 static inline int coyote_thread_create_sized(coyote_thread *thread, void (*entry)(void *),
                                              void *argument, uint32_t stack_bytes) {
   stack_bytes = (stack_bytes + 15u) & ~15u;
-  thread->worker = 0; /* joining after a failure is a deadlock, not undefined */
+  thread->worker = 0;
   thread->stack = COYOTE_STACK_ALLOC(stack_bytes);
+  thread->joinable = thread->stack != NULL;
   if (!thread->stack) {
     return -1;
   }
@@ -342,8 +356,18 @@ static inline int coyote_thread_create(coyote_thread *thread, void (*entry)(void
   return coyote_thread_create_sized(thread, entry, argument, COYOTE_STACK_BYTES);
 }
 
+/* A join or detach is a bug (`misuse`) after another one, and if the worker was not created. The report does not need the
+ * object's address: it would keep the object in memory, and its uses would be scheduling points. */
+static inline void coyote_thread_leave(coyote_thread *thread) {
+  if (!thread->joinable) {
+    coyote_misuse(NULL, "a coyote_thread is joined or detached that was joined or detached already, or not created");
+  }
+  thread->joinable = 0;
+}
+
 /* Blocks until the worker has ended, and frees its stack. */
 static inline void coyote_thread_join(coyote_thread *thread) {
+  coyote_thread_leave(thread);
   coyote_raw_join(thread->worker);
   COYOTE_STACK_FREE(thread->stack);
   thread->stack = NULL;
@@ -351,6 +375,7 @@ static inline void coyote_thread_join(coyote_thread *thread) {
 
 /* Detaches the worker: no worker will join it. Its stack is leaked, since a worker cannot free its own stack. */
 static inline void coyote_thread_detach(coyote_thread *thread) {
+  coyote_thread_leave(thread);
   coyote_raw_detach(thread->worker);
 }
 
@@ -386,7 +411,8 @@ static inline uint64_t coyote_now_ns(void) {
 }
 
 /* ---- Locks. The tool identifies an object by its address: do not copy it, and do not move or free it while
- * a worker holds it or waits for it. No state is stored in it, and it need not be destroyed. ---- */
+ * a worker holds it or waits for it. No state is stored in it: any memory is an object that is free, without an
+ * initialiser, and nothing destroys it. A use of memory that was freed is an error of memory. ---- */
 
 typedef struct {
   char place;
@@ -409,12 +435,13 @@ static inline int coyote_mutex_try_lock(coyote_mutex *mutex) {
   return coyote_raw_mutex_try_lock(coyote_address(mutex)) == 0;
 }
 
-/* Releases the lock. Releasing what the caller does not hold is reported as a bug. */
+/* Releases the lock. Releasing what the caller does not hold is a bug (`misuse`). */
 static inline void coyote_mutex_unlock(coyote_mutex *mutex) {
   coyote_raw_mutex_unlock(coyote_address(mutex));
 }
 
-/* Releases the lock, waits for a notification and takes the lock again: wait in a loop. */
+/* Releases the lock, waits for a notification and takes the lock again: wait in a loop. It is a bug (`misuse`) if the
+ * caller does not hold the lock, or if another worker waits for the condvar with another mutex. */
 static inline void coyote_condvar_wait(coyote_condvar *condvar, coyote_mutex *mutex) {
   coyote_raw_condvar_wait(coyote_address(condvar), coyote_address(mutex), -1);
 }

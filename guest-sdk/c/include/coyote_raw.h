@@ -1,7 +1,11 @@
 /* Made from coyote_raw.h.in by `cargo xtask codegen`: change that file. */
 /* coyote_raw.h: the functions that the tool provides, on which coyote.h, pthread.h and the others are built.
  * Addresses are numbers here. Functions marked "point" are scheduling points. Error numbers are those of WASI
- * and of errno.h. */
+ * and of errno.h.
+ *
+ * Sync objects are identified by their addresses. Nothing is written there, and memory that was one object may become
+ * another: so use of an object that was destroyed or never initialised is that of a new one, and no bug (of a barrier, which
+ * has no count then, it is). A worker may be joined by several workers. */
 #ifndef COYOTE_RAW_H
 #define COYOTE_RAW_H
 
@@ -249,6 +253,11 @@ void coyote_raw_happens_after(uint32_t object);
 /* Reports a failed assertion with a UTF-8 text. Does not return. */
 COYOTE_IMPORT("fail")
 void coyote_raw_fail(uint32_t text, uint32_t length);
+
+/* Reports with a UTF-8 text that a sync object or a worker is used against its rules.
+ * `object` is the address of the object, or 0 if the text names it. Does not return. */
+COYOTE_IMPORT("misuse")
+void coyote_raw_misuse(uint32_t object, uint32_t text, uint32_t length);
 
 /* Reports a feature that the tool does not support, by a UTF-8 name such as
  * pthread_cancel. Ends the run without a verdict. Does not return. */

@@ -42,7 +42,7 @@ PUBLIC(ftrylockfile);
 
 void __coyote_funlockfile(FILE *file) {
   if (coyote_raw_mutex_unlock(lock_of(file))) {
-    __coyote_bug("funlockfile: the caller does not hold the file's lock");
+    __coyote_misuse(file, "funlockfile: the caller does not hold the file's lock");
   }
 }
 PUBLIC(funlockfile);

@@ -4,6 +4,7 @@
 
 #ifdef COYOTE_LIBCXX_THREADS
 
+#include <atomic>
 #include <coyote_shim.h>
 #include <condition_variable>
 #include <memory>
@@ -14,22 +15,21 @@
 #include <errno.h>
 #include <time.h>
 
-// Words of a pthread_mutex_t that pthread.h does not use. They say what the mutex is a part of, and which thread holds
-// that alone, plus 1: 0 if none does, or if it was taken by a template in a header, which does not know of this.
-enum { ROLE = 1, OWNER };
+// The word of a pthread_mutex_t, which pthread.h does not use, that says what the mutex is a part of.
+enum { ROLE = 1 };
 // The first member of a std::shared_mutex, or of a std::shared_timed_mutex.
 enum { SHARED = 0x54a2ed, SHARED_TIMED };
 
 extern "C" {
-[[noreturn]] void __coyote_bug(const char *what);
+[[noreturn]] void __coyote_misuse_parts(const volatile void *object, const char *const *parts);
 
 // Memory accesses of functions with such names are no scheduling points.
-__attribute__((noinline)) void __coyote_set_word(pthread_mutex_t *mutex, int word, int value) {
-  mutex->__u.__i[word] = value;
+__attribute__((noinline)) void __coyote_set_role(pthread_mutex_t *mutex, int role) {
+  mutex->__u.__i[ROLE] = role;
 }
 
-__attribute__((noinline)) int __coyote_get_word(const pthread_mutex_t *mutex, int word) {
-  return mutex->__u.__i[word];
+__attribute__((noinline)) int __coyote_get_role(const pthread_mutex_t *mutex) {
+  return mutex->__u.__i[ROLE];
 }
 
 __attribute__((noinline)) void __coyote_set_state(std::__shared_mutex_base *mutex, unsigned state) {
@@ -43,27 +43,20 @@ __attribute__((noinline)) unsigned __coyote_get_state(const std::__shared_mutex_
 
 _LIBCPP_BEGIN_NAMESPACE_STD
 
-static void check(int error, const char *what) {
+// A part of the function that a report names.
+#define INLINE static inline __attribute__((always_inline))
+
+// For a call on the object: an error is a bug.
+static void check(int error, const void *object, const char *what) {
   if (error) {
-    __coyote_bug(what);
+    __coyote_misuse(object, what);
   }
-}
-
-// The running thread in an OWNER.
-static int self() {
-  return (int)coyote_raw_current() + 1;
-}
-
-// For an unlock: whether another thread is known to hold it.
-static bool is_foreign(mutex &part) {
-  int owner = __coyote_get_word(part.native_handle(), OWNER);
-  return owner != 0 && owner != self();
 }
 
 // ---- Mutexes ----
 
 void mutex::lock() {
-  check(__libcpp_mutex_lock(&__m_), "std::mutex::lock failed");
+  check(__libcpp_mutex_lock(&__m_), this, "std::mutex::lock failed");
 }
 
 bool mutex::try_lock() noexcept {
@@ -71,22 +64,19 @@ bool mutex::try_lock() noexcept {
 }
 
 void mutex::unlock() noexcept {
-  check(__libcpp_mutex_unlock(&__m_), "std::mutex::unlock failed");
+  check(__libcpp_mutex_unlock(&__m_), this, "std::mutex::unlock failed");
 }
 
 // Of a std::shared_mutex and a std::shared_timed_mutex, this is all in this library that their destructors call.
 mutex::~mutex() noexcept {
-  int role = __coyote_get_word(&__m_, ROLE);
-  if (role == SHARED) {
+  if (__coyote_get_role(&__m_)) {
     coyote_raw_rwlock_destroy(COYOTE_ADDRESS(this));
-  } else if (role == SHARED_TIMED && __coyote_get_state(reinterpret_cast<__shared_mutex_base *>(this)) != 0) {
-    __coyote_bug("a std::shared_timed_mutex is destroyed that a thread holds");
   }
   __libcpp_mutex_destroy(&__m_);
 }
 
 recursive_mutex::recursive_mutex() {
-  check(__libcpp_recursive_mutex_init(&__m_), "std::recursive_mutex cannot be made");
+  check(__libcpp_recursive_mutex_init(&__m_), this, "std::recursive_mutex cannot be made");
 }
 
 recursive_mutex::~recursive_mutex() {
@@ -94,200 +84,138 @@ recursive_mutex::~recursive_mutex() {
 }
 
 void recursive_mutex::lock() {
-  check(__libcpp_recursive_mutex_lock(&__m_), "std::recursive_mutex::lock failed");
+  check(__libcpp_recursive_mutex_lock(&__m_), this, "std::recursive_mutex::lock failed");
 }
 
 void recursive_mutex::unlock() noexcept {
-  check(__libcpp_recursive_mutex_unlock(&__m_),
-        "std::recursive_mutex::unlock: the caller does not hold it");
+  check(__libcpp_recursive_mutex_unlock(&__m_), this, "std::recursive_mutex::unlock: the caller does not hold it");
 }
 
 bool recursive_mutex::try_lock() noexcept {
   return __libcpp_recursive_mutex_trylock(&__m_);
 }
 
-timed_mutex::timed_mutex() : __locked_(false) {}
+INLINE bool lock_within(pthread_mutex_t *mutex, long long nanoseconds) {
+  return nanoseconds > 0 ? coyote_raw_mutex_lock(__coyote_mutex(mutex), nanoseconds) == 0 : !pthread_mutex_trylock(mutex);
+}
 
 timed_mutex::~timed_mutex() {
-  lock_guard<mutex> guard(__m_);
-  check(__locked_, "a std::timed_mutex is destroyed that a thread holds");
+  pthread_mutex_destroy(&__m_);
 }
 
 void timed_mutex::lock() {
-  unique_lock<mutex> guard(__m_);
-  while (__locked_) {
-    __cv_.wait(guard);
-  }
-  __locked_ = true;
-  __coyote_set_word(__m_.native_handle(), OWNER, self());
+  check(pthread_mutex_lock(&__m_), this, "std::timed_mutex::lock failed");
 }
 
 bool timed_mutex::try_lock() noexcept {
-  unique_lock<mutex> guard(__m_, try_to_lock);
-  if (!guard.owns_lock() || __locked_) {
-    return false;
-  }
-  __locked_ = true;
-  __coyote_set_word(__m_.native_handle(), OWNER, self());
-  return true;
+  return pthread_mutex_trylock(&__m_) == 0;
+}
+
+bool timed_mutex::__lock_within(long long nanoseconds) noexcept {
+  return lock_within(&__m_, nanoseconds);
 }
 
 void timed_mutex::unlock() noexcept {
-  lock_guard<mutex> guard(__m_);
-  check(!__locked_, "std::timed_mutex::unlock: no thread holds it");
-  check(is_foreign(__m_), "std::timed_mutex::unlock: another thread holds it");
-  __coyote_set_word(__m_.native_handle(), OWNER, 0);
-  __locked_ = false;
-  __cv_.notify_one();
+  check(pthread_mutex_unlock(&__m_), this, "std::timed_mutex::unlock failed");
 }
 
-recursive_timed_mutex::recursive_timed_mutex() : __count_(0), __id_{} {}
-
 recursive_timed_mutex::~recursive_timed_mutex() {
-  lock_guard<mutex> guard(__m_);
-  check(__count_ != 0, "a std::recursive_timed_mutex is destroyed that a thread holds");
+  pthread_mutex_destroy(&__m_);
 }
 
 void recursive_timed_mutex::lock() {
-  __thread_id self = this_thread::get_id();
-  unique_lock<mutex> guard(__m_);
-  while (__count_ != 0 && self != __id_) {
-    __cv_.wait(guard);
-  }
-  __count_++;
-  __id_ = self;
+  check(pthread_mutex_lock(&__m_), this, "std::recursive_timed_mutex::lock failed");
 }
 
 bool recursive_timed_mutex::try_lock() noexcept {
-  __thread_id self = this_thread::get_id();
-  unique_lock<mutex> guard(__m_, try_to_lock);
-  if (!guard.owns_lock() || (__count_ != 0 && self != __id_)) {
-    return false;
-  }
-  __count_++;
-  __id_ = self;
-  return true;
+  return pthread_mutex_trylock(&__m_) == 0;
+}
+
+bool recursive_timed_mutex::__lock_within(long long nanoseconds) noexcept {
+  return lock_within(&__m_, nanoseconds);
 }
 
 void recursive_timed_mutex::unlock() noexcept {
-  unique_lock<mutex> guard(__m_);
-  check(__count_ == 0 || __id_ != this_thread::get_id(),
-        "std::recursive_timed_mutex::unlock: the caller does not hold it");
-  if (--__count_ == 0) {
-    __id_ = __thread_id();
-    guard.unlock();
-    __cv_.notify_one();
+  check(pthread_mutex_unlock(&__m_), this, "std::recursive_timed_mutex::unlock: the caller does not hold it");
+}
+
+// A std::shared_mutex or std::shared_timed_mutex is the tool's rwlock, identified by its address. Its state is the thread
+// that holds it alone, plus 1: 0 if none does.
+
+static unsigned self() {
+  return coyote_raw_current() + 1;
+}
+
+// For a call of the member function.
+INLINE void check_shared(bool error, __shared_mutex_base *mutex, const char *function, const char *what) {
+  if (error) {
+    const bool timed = __coyote_get_role(mutex->__mut_.native_handle()) == SHARED_TIMED;
+    const char *parts[] = {timed ? "std::shared_timed_mutex::" : "std::shared_mutex::", function, ": the caller ", what, nullptr};
+    __coyote_misuse_parts(mutex, parts);
   }
 }
 
-// std::shared_mutex is the tool's rwlock, identified by its address. Its state is the thread that holds it alone, as in
-// an OWNER.
+INLINE bool lock_alone(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
+  uint32_t error = coyote_raw_rwlock_write(__coyote_rwlock(mutex), nanoseconds);
+  check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
+  if (error) {
+    return false;
+  }
+  __coyote_set_state(mutex, self());
+  return true;
+}
+
+INLINE bool lock_to_read(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
+  uint32_t error = coyote_raw_rwlock_read(__coyote_rwlock(mutex), nanoseconds);
+  check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
+  return error == 0;
+}
 
 __shared_mutex_base::__shared_mutex_base() : __state_(0) {
-  __coyote_set_word(__mut_.native_handle(), ROLE, SHARED);
+  __coyote_set_role(__mut_.native_handle(), SHARED);
 }
 
 void __shared_mutex_base::lock() {
-  check((int)coyote_raw_rwlock_write(COYOTE_ADDRESS(this), COYOTE_NO_TIMEOUT),
-        "std::shared_mutex::lock: the caller has it already");
-  __coyote_set_state(this, (unsigned)self());
+  lock_alone(this, "lock", COYOTE_NO_TIMEOUT);
 }
 
 bool __shared_mutex_base::try_lock() {
-  bool locked = coyote_raw_rwlock_try_write(COYOTE_ADDRESS(this)) == 0;
+  bool locked = coyote_raw_rwlock_try_write(__coyote_rwlock(this)) == 0;
   if (locked) {
-    __coyote_set_state(this, (unsigned)self());
+    __coyote_set_state(this, self());
   }
   return locked;
 }
 
 void __shared_mutex_base::unlock() {
-  check(__coyote_get_state(this) != (unsigned)self(), "std::shared_mutex::unlock: the caller does not hold it alone");
+  check_shared(__coyote_get_state(this) != self(), this, "unlock", "does not hold it alone");
   __coyote_set_state(this, 0);
-  coyote_raw_rwlock_unlock(COYOTE_ADDRESS(this));
+  coyote_raw_rwlock_unlock(__coyote_rwlock(this));
 }
 
 void __shared_mutex_base::lock_shared() {
-  check((int)coyote_raw_rwlock_read(COYOTE_ADDRESS(this), COYOTE_NO_TIMEOUT),
-        "std::shared_mutex::lock_shared: the caller has it already");
+  lock_to_read(this, "lock_shared", COYOTE_NO_TIMEOUT);
 }
 
 bool __shared_mutex_base::try_lock_shared() {
-  return coyote_raw_rwlock_try_read(COYOTE_ADDRESS(this)) == 0;
+  return coyote_raw_rwlock_try_read(__coyote_rwlock(this)) == 0;
 }
 
 void __shared_mutex_base::unlock_shared() {
-  check(__coyote_get_state(this) == (unsigned)self(), "std::shared_mutex::unlock_shared: the caller holds it alone");
-  coyote_raw_rwlock_unlock(COYOTE_ADDRESS(this));
+  check_shared(__coyote_get_state(this) == self(), this, "unlock_shared", "holds it alone");
+  coyote_raw_rwlock_unlock(__coyote_rwlock(this));
 }
 
-// std::shared_timed_mutex has its state in the object, where the templates of its timed functions look for
-// it: a writer enters through the first gate, and waits at the second one until the readers have left.
-
-shared_timed_mutex::shared_timed_mutex() : __base_() {
-  __coyote_set_word(__base_.__mut_.native_handle(), ROLE, SHARED_TIMED);
+void shared_timed_mutex::__make() {
+  __coyote_set_role(__base_.__mut_.native_handle(), SHARED_TIMED);
 }
 
-void shared_timed_mutex::lock() {
-  unique_lock<mutex> guard(__base_.__mut_);
-  while (__base_.__state_ & __base_.__write_entered_) {
-    __base_.__gate1_.wait(guard);
-  }
-  __base_.__state_ |= __base_.__write_entered_;
-  while (__base_.__state_ & __base_.__n_readers_) {
-    __base_.__gate2_.wait(guard);
-  }
-  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, self());
+bool shared_timed_mutex::__lock_within(long long nanoseconds) {
+  return nanoseconds > 0 ? lock_alone(&__base_, "try_lock_for", nanoseconds) : __base_.try_lock();
 }
 
-bool shared_timed_mutex::try_lock() {
-  unique_lock<mutex> guard(__base_.__mut_);
-  if (__base_.__state_ != 0) {
-    return false;
-  }
-  __base_.__state_ = __base_.__write_entered_;
-  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, self());
-  return true;
-}
-
-void shared_timed_mutex::unlock() {
-  lock_guard<mutex> guard(__base_.__mut_);
-  check(__base_.__state_ != __base_.__write_entered_, "std::shared_timed_mutex::unlock: no thread holds it alone");
-  check(is_foreign(__base_.__mut_), "std::shared_timed_mutex::unlock: another thread holds it");
-  __coyote_set_word(__base_.__mut_.native_handle(), OWNER, 0);
-  __base_.__state_ = 0;
-  __base_.__gate1_.notify_all();
-}
-
-void shared_timed_mutex::lock_shared() {
-  unique_lock<mutex> guard(__base_.__mut_);
-  while (__base_.__state_ >= __base_.__n_readers_) {
-    __base_.__gate1_.wait(guard);
-  }
-  __base_.__state_++;
-}
-
-bool shared_timed_mutex::try_lock_shared() {
-  unique_lock<mutex> guard(__base_.__mut_);
-  if (__base_.__state_ >= __base_.__n_readers_) {
-    return false;
-  }
-  __base_.__state_++;
-  return true;
-}
-
-void shared_timed_mutex::unlock_shared() {
-  lock_guard<mutex> guard(__base_.__mut_);
-  check((__base_.__state_ & __base_.__n_readers_) == 0,
-        "std::shared_timed_mutex::unlock_shared: no thread reads under it");
-  unsigned readers = --__base_.__state_ & __base_.__n_readers_;
-  if (__base_.__state_ & __base_.__write_entered_) {
-    if (readers == 0) {
-      __base_.__gate2_.notify_one();
-    }
-  } else if (readers == __base_.__n_readers_ - 1) {
-    __base_.__gate1_.notify_one();
-  }
+bool shared_timed_mutex::__lock_shared_within(long long nanoseconds) {
+  return nanoseconds > 0 ? lock_to_read(&__base_, "try_lock_shared_for", nanoseconds) : __base_.try_lock_shared();
 }
 
 // The locks behind std::atomic_load and the like on a shared_ptr.
@@ -330,7 +258,7 @@ void condition_variable::notify_all() noexcept {
 
 void condition_variable::wait(unique_lock<mutex> &guard) noexcept {
   if (!guard.owns_lock()) {
-    __coyote_bug("std::condition_variable::wait: the mutex is not locked");
+    __coyote_misuse(this, "std::condition_variable::wait: the mutex is not locked");
   }
   __libcpp_condvar_wait(&__cv_, guard.mutex()->native_handle());
 }
@@ -339,7 +267,7 @@ void condition_variable::__do_timed_wait(
     unique_lock<mutex> &guard,
     chrono::time_point<chrono::system_clock, chrono::nanoseconds> until) noexcept {
   if (!guard.owns_lock()) {
-    __coyote_bug("std::condition_variable::wait_until: the mutex is not locked");
+    __coyote_misuse(this, "std::condition_variable::wait_until: the mutex is not locked");
   }
   long long nanoseconds = until.time_since_epoch().count();
   timespec time = {};
@@ -366,23 +294,23 @@ void __call_once(volatile once_flag::_State_type &flag, void *argument, void (*f
 
 thread::~thread() {
   if (joinable()) {
-    __coyote_bug("a std::thread is destroyed that was neither joined nor detached");
+    __coyote_misuse(this, "a std::thread is destroyed that was neither joined nor detached");
   }
 }
 
 void thread::join() {
   if (__libcpp_thread_isnull(&__t_)) {
-    __coyote_bug("std::thread::join: the thread is not joinable");
+    __coyote_misuse(this, "std::thread::join: the thread is not joinable");
   }
-  check(__libcpp_thread_join(&__t_), "std::thread::join: a thread joins itself");
+  check(__libcpp_thread_join(&__t_), this, "std::thread::join: a thread joins itself");
   __t_ = _LIBCPP_NULL_THREAD;
 }
 
 void thread::detach() {
   if (__libcpp_thread_isnull(&__t_)) {
-    __coyote_bug("std::thread::detach: the thread is not joinable");
+    __coyote_misuse(this, "std::thread::detach: the thread is not joinable");
   }
-  check(__libcpp_thread_detach(&__t_), "std::thread::detach failed");
+  check(__libcpp_thread_detach(&__t_), this, "std::thread::detach failed");
   __t_ = _LIBCPP_NULL_THREAD;
 }
 

@@ -23,6 +23,9 @@ struct waiter {
 
 static waiter *buckets[64];
 
+// A result of coyote_raw_futex_wait.
+enum { TIMED_OUT = 2 };
+
 static inline __attribute__((always_inline)) waiter **bucket(const volatile void *object) {
   return &buckets[(uintptr_t)object / 4 % 64];
 }
@@ -38,6 +41,22 @@ static inline __attribute__((always_inline)) bool differs(const volatile void *o
 
 static inline __attribute__((always_inline)) bool is_due(const waiter *waiter, const volatile void *object) {
   return waiter->object == object && differs(object, waiter->seen, waiter->size);
+}
+
+static inline __attribute__((always_inline)) void join(waiter *self) {
+  waiter **last = bucket(self->object);
+  while (*last) {
+    last = &(*last)->next;
+  }
+  *last = self;
+}
+
+static inline __attribute__((always_inline)) void leave(waiter *self) {
+  waiter **link = bucket(self->object);
+  while (*link != self) {
+    link = &(*link)->next;
+  }
+  *link = self->next;
 }
 
 // No worker runs between the look at the waiters and their wake-ups.
@@ -69,15 +88,34 @@ bool __coyote_await(const volatile void *object, const void *seen, size_t size) 
     return false;
   }
   waiter self = {object, seen, size, 1, nullptr};
-  waiter **last = bucket(object);
-  while (*last) {
-    last = &(*last)->next;
-  }
-  *last = &self;
+  join(&self);
   while (*(volatile uint32_t *)&self.blocked) {
     coyote_raw_futex_wait(COYOTE_ADDRESS(&self.blocked), 1, COYOTE_NO_TIMEOUT);
   }
   return true;
+}
+
+bool __coyote_await_until(const volatile void *object, const void *seen, size_t size, long long time) {
+  if (differs(object, seen, size)) {
+    return true;
+  }
+  waiter self = {object, seen, size, 1, nullptr};
+  join(&self);
+  while (*(volatile uint32_t *)&self.blocked) {
+    long long left = time - coyote_raw_now();
+    uint32_t how = coyote_raw_futex_wait(COYOTE_ADDRESS(&self.blocked), 1, left > 0 ? left : 0);
+    // A notification that came after the timeout counts.
+    if (how == TIMED_OUT && *(volatile uint32_t *)&self.blocked) {
+      leave(&self);
+      return false;
+    }
+  }
+  return true;
+}
+
+long long __coyote_time_after(long long nanoseconds) {
+  long long now = coyote_raw_now();
+  return nanoseconds < INT64_MAX - now ? now + nanoseconds : INT64_MAX;
 }
 
 // The names make a call a scheduling point: see `C_SDK_OPERATIONS` of the instrumenter.

@@ -17,11 +17,20 @@
 /* The index of the word in which a condition variable stores its clock. */
 #define CLOCK_WORD 4
 
-/* The address of an object that was not destroyed. */
-PRIVATE uint32_t alive(const volatile void *object, const char *what) {
-  if (*(const volatile unsigned *)object == DESTROYED) {
-    const char *parts[] = {what, " is used after it was destroyed", NULL};
-    __coyote_bug_parts(parts);
+_Noreturn void __coyote_unusable(const volatile void *object, const char *what, const char *how) {
+  const char *parts[] = {what, " is used ", how, NULL};
+  __coyote_misuse_parts(object, parts);
+}
+
+/* The address of an object that is alive: it was not destroyed, and has no bits but these in its first word, which
+ * initialisers write. */
+PRIVATE uint32_t alive(const volatile void *object, unsigned bits, const char *what) {
+  unsigned first = *(const volatile unsigned *)object;
+  if (first == DESTROYED) {
+    __coyote_unusable(object, what, "after it was destroyed");
+  }
+  if (first & ~bits) {
+    __coyote_unusable(object, what, "that was not initialised: its memory holds something else");
   }
   return COYOTE_ADDRESS(object);
 }
@@ -35,10 +44,7 @@ __attribute__((noinline)) void __coyote_tell_mutex(volatile unsigned *word) {
 }
 
 uint32_t __coyote_mutex(const volatile void *mutex) {
-  alive(mutex, "a mutex");
-  if (*(const volatile unsigned *)mutex & ~(KIND | TOLD)) {
-    __coyote_bug("a mutex is used that was not initialised: its memory holds something else");
-  }
+  alive(mutex, KIND | TOLD, "a mutex");
   __coyote_tell_mutex((volatile unsigned *)mutex);
   return COYOTE_ADDRESS(mutex);
 }
@@ -57,23 +63,23 @@ uint32_t __coyote_new_condvar(volatile void *condvar, const void *attributes) {
 }
 
 uint32_t __coyote_rwlock(const volatile void *lock) {
-  return alive(lock, "a read-write lock");
+  return alive(lock, 0, "a read-write lock");
 }
 
 uint32_t __coyote_spin(const volatile void *lock) {
-  return alive(lock, "a spin lock");
+  return alive(lock, 0, "a spin lock");
 }
 
 uint32_t __coyote_condvar(const volatile void *condvar) {
-  return alive(condvar, "a condition variable");
+  return alive(condvar, 0, "a condition variable");
 }
 
 uint32_t __coyote_semaphore(const volatile void *semaphore) {
-  alive(semaphore, "a semaphore");
+  uint32_t address = alive(semaphore, ~0u, "a semaphore");
   if (*(const volatile unsigned *)semaphore != INITIALISED) {
-    __coyote_bug("a semaphore is used that was not initialised by sem_init");
+    __coyote_unusable(semaphore, "a semaphore", "that was not initialised by sem_init");
   }
-  return COYOTE_ADDRESS(semaphore);
+  return address;
 }
 
 uint32_t __coyote_new_object(volatile void *object) {

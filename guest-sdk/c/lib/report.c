@@ -1,4 +1,4 @@
-/* Functions that end a run: failed assertions, aborts, errors of programs in SV-COMP's style. */
+/* Functions that end a run: failed assertions, misuse of objects, aborts, errors of programs in SV-COMP's style. */
 #include "library.h"
 #include <stdlib.h>
 
@@ -30,6 +30,17 @@ _Noreturn void __coyote_bug_parts(const char *const *parts) {
 _Noreturn void __coyote_bug(const char *what) {
   const char *parts[] = {what, NULL};
   __coyote_bug_parts(parts);
+}
+
+_Noreturn void __coyote_misuse_parts(const volatile void *object, const char *const *parts) {
+  uint32_t length = last_words(parts);
+  coyote_raw_misuse(COYOTE_ADDRESS(object), COYOTE_ADDRESS(text), length);
+  __builtin_unreachable();
+}
+
+_Noreturn void __coyote_misuse(const volatile void *object, const char *what) {
+  const char *parts[] = {what, NULL};
+  __coyote_misuse_parts(object, parts);
 }
 
 _Noreturn void __coyote_unsupported_parts(const char *const *parts) {

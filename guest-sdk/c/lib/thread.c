@@ -117,9 +117,8 @@ void __coyote_thread(uint32_t argument) {
 PRIVATE struct __pthread *known(pthread_t thread, const char *function) {
   struct __pthread *known = (struct __pthread *)thread;
   if (!known || known->magic != ALIVE) {
-    const char *parts[] = {
-        function, ": there is no such thread; was it joined?", NULL};
-    __coyote_bug_parts(parts);
+    const char *parts[] = {function, ": there is no such thread; was it joined?", NULL};
+    __coyote_misuse_parts(NULL, parts);
   }
   return known;
 }
@@ -130,7 +129,7 @@ int __coyote_join(pthread_t thread) {
     return EDEADLK;
   }
   if (joined->worker == 0 && joined != &main_thread) {
-    __coyote_bug("pthread_join: the pthread_create of this thread has not returned");
+    __coyote_misuse(NULL, "pthread_join: the pthread_create of this thread has not returned");
   }
   if (joined->detached || joined->joining) {
     return EINVAL;

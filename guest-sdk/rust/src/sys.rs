@@ -164,6 +164,7 @@ mod tests {
         "condvar_init",
         "condvar_destroy",
         "mutex_kind",
+        "misuse",
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
         guest::ORDER,

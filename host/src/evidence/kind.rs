@@ -22,7 +22,7 @@ pub enum BugKind {
     ExitCode,
     /// A worker ran out of its stack.
     StackOverflow,
-    /// A sync object was used against its rules.
+    /// A sync object or a worker was used against its rules.
     Misuse,
     /// A block of the heap was accessed after it was freed.
     UseAfterFree,

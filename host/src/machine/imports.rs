@@ -317,6 +317,14 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     })?;
     linker.func_wrap(
         guest::MODULE,
+        "misuse",
+        |mut guest: Guest, object: i32, text: i32, length: i32| -> Result<()> {
+            let told = Misuse::Told { what: text_at(&mut guest, text, length)?, object: object as u32 };
+            Err(settled(&mut guest).stop(BugKind::Misuse, Evidence::Misuse(told)).into())
+        },
+    )?;
+    linker.func_wrap(
+        guest::MODULE,
         "unsupported",
         |mut guest: Guest, text: i32, length: i32| -> Result<()> {
             let what = text_at(&mut guest, text, length)?;

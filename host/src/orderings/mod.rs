@@ -15,7 +15,7 @@
 //! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
-//! | plain, in a function of the C or C++ library on strings (`strings`) | plain; a load of a whole word, where bytes are meant, is no access |
+//! | plain, in a function of the C or C++ library on memory of its caller (`of_caller`) | plain; a load of a whole word, where bytes are meant, is no access |
 //! | plain, of a module with shared memory that another linker than coyote-cc made | plain: linkers demand atomic instructions of all objects |
 //! | plain, of a module that no compiler made | plain |
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library or the system's libc or libc++ |
@@ -45,8 +45,8 @@
 //! `atomic_signal_fence` are no fences, and leave no trace.
 
 mod build;
+mod of_caller;
 mod rust;
-mod strings;
 mod volatile;
 
 use crate::symbols::{Lines, Symbols, Unit};
@@ -129,7 +129,9 @@ impl Orderings {
                 .iter()
                 .map(|site| {
                     let function = table.functions.get(site.location.function as usize);
-                    if let Some(known) = function.and_then(|f| strings::atomicity(&f.name, site)) {
+                    if let Some(known) =
+                        function.and_then(|f| of_caller::atomicity(&f.name, site, build.unchecked))
+                    {
                         return known;
                     }
                     match atomicity(site, &module, &mut sources) {

@@ -382,7 +382,7 @@ fn ends_of_a_program_are_bugs() {
         ("__VERIFIER_error()", "assertion: __VERIFIER_error was called (worker 0)"),
         (
             "pthread_t t = pthread_self(); pthread_detach(t); pthread_join((pthread_t)malloc(99), 0)",
-            "assertion: pthread_join: there is no such thread; was it joined? (worker 0)",
+            "misuse: pthread_join: there is no such thread; was it joined? (worker 0)",
         ),
     ];
     for (call, wanted) in cases {

@@ -4,6 +4,10 @@
 //! an object may be moved or freed only while no worker holds it or waits for it; the borrow checker
 //! ensures that, unless a guard is leaked with `mem::forget`.
 //!
+//! The types rule out what is misuse in C: an object is initialised as long as it exists, a guard stays with the worker
+//! that locked, and a worker is joined once. Waiting for one condvar with guards of two mutexes is not ruled out, and is a
+//! bug of the kind `misuse`.
+//!
 //! A released lock is not handed over to a particular worker: any waiter or newcomer may take it.
 
 mod barrier;

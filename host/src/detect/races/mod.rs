@@ -320,6 +320,10 @@ fn atomic(access: &MemoryAccess, ordering: Ordering, state: &GuestState<'_>) -> 
 
 fn described(state: &GuestState<'_>, worker: WorkerId, how: How, what: What) -> RacingAccess {
     let What { address, bytes, site, step, ordering } = what;
+    // An access that only counts as atomic since it may be one is not called so.
+    let is_known = site == Operation::NO_SITE || state.orderings().of(site) != Atomicity::Unknown;
+    let how = How { atomic: how.atomic && is_known, ..how };
+    let ordering = ordering.filter(|_| how.atomic);
     let ordering = ordering.map_or(String::new(), |ordering| format!(" ({})", ordering.name()));
     RacingAccess {
         how: format!("{}{ordering}", how.name()).into(),

@@ -256,6 +256,7 @@ fn subject(execution: &Execution, bug: &Bug) -> Subject {
     let events = blame.iter().flat_map(|blame| [Some(blame.allocated), blame.freed]).flatten().collect();
     let addresses = match &bug.evidence {
         Evidence::Misuse(Misuse::Object { place, .. }) => vec![place.address.into()],
+        Evidence::Misuse(Misuse::Told { object, .. }) if *object != 0 => vec![u64::from(*object)],
         Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
         Evidence::Deadlock { .. } | Evidence::Circle { .. } => {
             let waits = runtime.stuck().into_iter().flat_map(|id| {

@@ -74,6 +74,7 @@ int main(void) {
   use(&initialised);
 
   union {
+    pthread_cond_t condvar;
     pthread_mutex_t mutex;
     pthread_rwlock_t rwlock;
     sem_t semaphore;
@@ -93,6 +94,13 @@ int main(void) {
   mtx_lock(&any->mtx);
   mtx_unlock(&any->mtx);
   mtx_destroy(&any->mtx);
+  pthread_cond_init((pthread_cond_t *)any, NULL);
+  pthread_cond_signal((pthread_cond_t *)any);
+  pthread_cond_destroy((pthread_cond_t *)any);
+  pthread_spin_init((pthread_spinlock_t *)any, 0);
+  pthread_spin_lock((pthread_spinlock_t *)any);
+  pthread_spin_unlock((pthread_spinlock_t *)any);
+  pthread_spin_destroy((pthread_spinlock_t *)any);
   free(any);
   any = calloc(1, sizeof *any);
   use(&any->mutex);

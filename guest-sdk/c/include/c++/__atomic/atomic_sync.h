@@ -28,6 +28,12 @@
 extern "C" {
 // Blocks until the object is notified; returns false at once if its value is another one already.
 bool __coyote_await(const volatile void *__object, const void *__seen, size_t __size);
+// The same until a virtual time at most: returns false after this time.
+bool __coyote_await_until(const volatile void *__object, const void *__seen, size_t __size, long long __time);
+// The virtual time after a span of so many nanoseconds.
+long long __coyote_time_after(long long __nanoseconds);
+// Ends the run: an object is used against its rules.
+__attribute__((__noreturn__)) void __coyote_misuse(const volatile void *__object, const char *__what);
 void __coyote_atomic_notify_one(const volatile void *__object);
 void __coyote_atomic_notify_all(const volatile void *__object);
 }

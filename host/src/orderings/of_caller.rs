@@ -1,7 +1,8 @@
-//! Functions on strings of the system's libc and libc++, whose accesses are plain in the source.
+//! Functions of the system's libc and libc++ that access memory of their caller, whose accesses are plain in the source:
+//! on strings, on arrays, and those with a result behind a pointer.
 //!
 //! These libraries are built without atomics, so an access of them may have been atomic: those of locks, reference
-//! counts, locales and streams are. But the library does not share strings; the program does.
+//! counts, locales and streams are. But the library does not share such memory; the program does.
 //!
 //! - `std::basic_string` is the container whose functions are compiled in libc++; the others are templates that are
 //!   compiled with the program.
@@ -74,12 +75,55 @@ const EXACT: &[&str] = &[
     "wmemset",
 ];
 
-/// What a load or store is in the function of this name, as linkers write it, if that is such a function.
-pub fn atomicity(name: &str, site: &Site) -> Option<Atomicity> {
+/// Functions of musl on arrays, and those that write a result or a state behind a pointer. (Not those that also access the
+/// locale, which threads share: `strftime`, `mbrtowc`; nor those that the libraries call on their own shared memory:
+/// `memcpy`, `memset`.) Those that pass a static object, as `gmtime` does, are not thread-safe by the standard.
+const BY_POINTER: &[&str] = &[
+    "qsort",
+    "qsort_r",
+    "__qsort_r",
+    "bsearch",
+    "lsearch",
+    "lfind",
+    "rand_r",
+    "gmtime_r",
+    "__gmtime_r",
+    "localtime_r",
+    "__localtime_r",
+    "__secs_to_tm",
+    "__tm_to_secs",
+    "mktime",
+    "timegm",
+    "clock_gettime",
+    "__clock_gettime",
+    "gettimeofday",
+    "frexp",
+    "frexpf",
+    "frexpl",
+    "modf",
+    "modff",
+    "modfl",
+    "remquo",
+    "remquof",
+    "remquol",
+    "sincos",
+    "sincosf",
+    "sincosl",
+];
+
+/// Functions that are private to a file of musl, the parts of its `qsort`. Programs have functions of these names, too,
+/// whose accesses are known to be plain only where coyote-cc compiled them.
+const PRIVATE: &[&str] = &["sift", "trinkle", "cycle"];
+
+/// What a load or store is in the function of this name, as linkers write it, if that is such a function. `of_coyote_cc`:
+/// whether coyote-cc linked the module.
+pub fn atomicity(name: &str, site: &Site, of_coyote_cc: bool) -> Option<Atomicity> {
     match site.kind() {
         OpKind::Load if BY_WORDS.contains(&name) && site.size > 1 => Some(Atomicity::None),
         OpKind::Load | OpKind::Store => {
-            let known = BY_WORDS.contains(&name) || EXACT.contains(&name) || is_of_cxx_string(name);
+            let known = [BY_WORDS, EXACT, BY_POINTER].iter().any(|names| names.contains(&name))
+                || of_coyote_cc && PRIVATE.contains(&name)
+                || is_of_cxx_string(name);
             known.then_some(Atomicity::Plain)
         }
         _ => None,
