@@ -110,6 +110,7 @@ mod plural;
 mod settings;
 mod source_tests;
 mod toolchain;
+mod uses;
 
 pub use coyote_instrumenter as instrumenter;
 pub use coyote_strategies as strategies;

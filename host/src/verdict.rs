@@ -4,7 +4,7 @@
 //! |---|---|
 //! | bug | a bug was found |
 //! | limit | in some execution, the test needs something that this tool does not support |
-//! | inconclusive | iterations of the exploration have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or no execution came to an end, for example because the time was up before |
+//! | inconclusive | iterations of the exploration have no result; a fair schedule, or an execution of a search, was cut off by the bound on steps; or no execution came to an end, for example because the time was up or the run was interrupted before |
 //! | nothing tested | no execution met a choice; a sweep of faults met no opportunity for one |
 //! | proved | a search visited everything |
 //! | not found | otherwise: the verdict concerns only what was tried |
@@ -159,10 +159,14 @@ fn unfinished(result: &TestResult) -> Option<String> {
     }
     let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
     if result.iterations() == 0 {
-        let nothing_known = result.stop == Stop::Timeout;
-        let what =
-            "no schedule came to its end before the time was over: the test needs more time, or fewer rounds";
-        return nothing_known.then(|| what.into());
+        return match result.stop {
+            Stop::Timeout => Some(
+                "no schedule came to its end before the time was over: the test needs more time, or fewer rounds"
+                    .into(),
+            ),
+            Stop::Interrupted => Some("no schedule came to its end before the run was interrupted".into()),
+            _ => None,
+        };
     }
     if ended(fair) + ended(unfair) > 0 {
         return None;

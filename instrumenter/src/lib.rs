@@ -56,6 +56,8 @@ pub use explain::{Explanation, explain};
 pub use libraries::{ALLOCATORS, HARNESS, PATHS, STDIO, UNGUARDED};
 pub use libtest::runs_libtest;
 #[doc(hidden)]
+pub use nearest::nearest;
+#[doc(hidden)]
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};
 pub use original::INITIALISERS;

@@ -8,7 +8,7 @@ use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Output};
 
 /// The text behind the options in the help of `cargo coyote test`.
 pub const TEST_HELP: &str = "\
@@ -79,7 +79,34 @@ pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
     with(subcommand, &[], arguments)
 }
 
+/// Builds the tests of the crate in a directory as [`test`] does, with cargo's messages in JSON.
+///
+/// # Errors
+/// Cargo cannot be started, or the target's standard library is missing.
+pub fn messages(directory: &Path) -> Result<Output> {
+    let manifest = directory.join("Cargo.toml");
+    let arguments = ["--no-run", "--message-format", "json", "--manifest-path"].map(OsString::from);
+    let given = Arguments {
+        arguments: arguments.into_iter().chain([manifest.into()]).collect(),
+        unwind: false,
+        like_miri: false,
+        all_dev_dependencies: false,
+    };
+    let mut prepared = prepare("test", &["--tests"], &given)?;
+    prepared.cargo.output().context("cargo cannot be started")
+}
+
+/// Cargo with all arguments, and what must live until it ends.
+struct Prepared {
+    cargo: Command,
+    _lock: Option<stand_ins::Lock>,
+}
+
 fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> {
+    status(&mut prepare(subcommand, more, given)?.cargo)
+}
+
+fn prepare(subcommand: &str, more: &[&str], given: &Arguments) -> Result<Prepared> {
     let arguments = given.arguments.as_slice();
     let target = target(own(arguments))?;
     if !toolchain::has(target, Path::new("."))? {
@@ -112,7 +139,7 @@ fn with(subcommand: &str, more: &[&str], given: &Arguments) -> Result<ExitCode> 
     cargo.args(rest);
     let runner = format!("{RUNNER} --env {VARIABLE}");
     cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
-    status(&mut cargo)
+    Ok(Prepared { cargo, _lock })
 }
 
 /// The arguments for cargo itself.

@@ -8,6 +8,9 @@ use std::process::Command;
 /// The flag that tokio requires to build with more than a few of its features for the target.
 const TOKIO: [&str; 2] = ["--cfg", "tokio_unstable"];
 
+/// The same as one text.
+pub const OF_TOKIO: &str = "--cfg tokio_unstable";
+
 /// Makes cargo pass these flags to the compiler as well, for everything that it builds for the target.
 pub fn add(cargo: &mut Command, target: &str, more: &[&str]) {
     let (name, separator) = variable(target);

@@ -32,7 +32,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command as Process, ExitCode};
 
-/// What cargo starts for `cargo coyote`: the first argument is the subcommand's own name.
+// What cargo starts for `cargo coyote`: the first argument is the subcommand's own name.
+/// Explores the schedules of a crate's tests and programs: `cargo coyote`
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true)]
 pub enum Cli {
@@ -98,7 +99,15 @@ pub fn run(Cli::Coyote { command }: Cli) -> Result<ExitCode> {
         Command::Run(arguments) => build::call("run", &arguments),
         Command::Nextest(arguments) => build::call("nextest", &arguments),
         Command::Init(arguments) => init::run(&arguments),
-        Command::Doctor(arguments) => Ok(doctor::run(&arguments)?.into()),
+        Command::Doctor(arguments) => {
+            let way = doctor::Way {
+                build: &build::messages,
+                command: "cargo coyote test",
+                flags: flags::OF_TOKIO,
+                needs_runner: false,
+            };
+            Ok(doctor::run_for(&arguments, &way)?.into())
+        }
         Command::Other(arguments) => status(Process::new(ours()).args(arguments)),
     }
 }

@@ -1,5 +1,4 @@
-//! Bundles on the command line: the output of `test --bundle`, and an input of `replay` instead of a module and a
-//! trace.
+//! Bundles on the command line: the output of `test --bundle`, and an input wherever a trace is one.
 
 use crate::bundle::{Bundle, BundledBug, MODULE, Manifest, REPORT, Unpacked};
 use crate::report::model::RunReport;
@@ -80,12 +79,12 @@ pub struct Replayable {
     /// The same files as the user named them, for messages that show how to replay again.
     pub shown_module: PathBuf,
     pub shown_trace: PathBuf,
-    _unpacked: Option<Unpacked>,
+    _unpacked: Vec<Unpacked>,
 }
 
 impl Replayable {
-    /// Opens the files that the command line names: a module and a trace, or a bundle and, if it has several traces,
-    /// the name of one.
+    /// Opens the files that the command line names: a module and a trace as for [`GivenTrace::open`], or a bundle and, if
+    /// it has several traces, the name of one. A bundle's module may also be combined with another trace.
     ///
     /// # Errors
     /// The bundle cannot be read, it has no such trace, or no trace is given.
@@ -95,34 +94,82 @@ impl Replayable {
                 true => anyhow!("{} is no bundle: give a module and a trace", module.display()),
                 false => anyhow!("there is no file {}", module.display()),
             })?;
-            return Ok(Replayable {
-                module: module.to_owned(),
-                trace: trace.to_owned(),
-                shown_module: module.to_owned(),
-                shown_trace: trace.to_owned(),
-                _unpacked: None,
-            });
+            return Ok(Replayable::of(module.to_owned(), module, GivenTrace::open(trace)?));
         }
         let bundle = Bundle::read(module)?;
-        let bugs = &bundle.manifest.bugs;
-        let is = |bug: &&BundledBug| {
-            trace.is_none_or(|trace| Path::new(&bug.trace) == trace || Path::new(&bug.trace).ends_with(trace))
+        if let Some(path) = trace
+            && named(&bundle, path).is_none()
+            && path.is_file()
+        {
+            let first = bundle.manifest.bugs.first().map_or("", |bug| &bug.trace);
+            let unpacked = Unpacked::new(&bundle, first)?;
+            let mut given = Replayable::of(unpacked.module(), module, GivenTrace::open(path)?);
+            given._unpacked.push(unpacked);
+            return Ok(given);
+        }
+        let given = GivenTrace::of(module, &bundle, trace)?;
+        let unpacked = given.unpacked.as_ref().expect("it comes from a bundle").module();
+        Ok(Replayable::of(unpacked, module, given))
+    }
+
+    fn of(module: PathBuf, shown: &Path, trace: GivenTrace) -> Replayable {
+        let GivenTrace { path, shown: shown_trace, unpacked } = trace;
+        Replayable {
+            module,
+            trace: path,
+            shown_module: shown.to_owned(),
+            shown_trace,
+            _unpacked: unpacked.into_iter().collect(),
+        }
+    }
+}
+
+/// A trace, which may come from a bundle.
+pub struct GivenTrace {
+    /// The file to read.
+    pub path: PathBuf,
+    /// The trace as the user may name it.
+    pub shown: PathBuf,
+    unpacked: Option<Unpacked>,
+}
+
+impl GivenTrace {
+    /// Opens what the command line names as a trace: the file of a trace; a bundle, for its first trace; or
+    /// `BUNDLE/NAME`, for the one of this name.
+    ///
+    /// # Errors
+    /// The bundle cannot be read, or has no such trace.
+    pub fn open(path: &Path) -> Result<GivenTrace> {
+        let Some(file) = path.ancestors().find(|file| Bundle::is_one(file)) else {
+            return Ok(GivenTrace { path: path.to_owned(), shown: path.to_owned(), unpacked: None });
         };
-        let bug = bugs.iter().find(is).with_context(|| {
+        let name = path.strip_prefix(file).ok().filter(|name| !name.as_os_str().is_empty());
+        let given = GivenTrace::of(file, &Bundle::read(file)?, name)?;
+        Ok(GivenTrace { shown: file.join(&given.shown), ..given })
+    }
+
+    /// The trace of a bundle that has this name, or the first one, with a note if there are others. It is shown by its
+    /// name in the bundle.
+    fn of(path: &Path, bundle: &Bundle, name: Option<&Path>) -> Result<GivenTrace> {
+        let bugs = &bundle.manifest.bugs;
+        let bug = match name {
+            Some(name) => named(bundle, name),
+            None => bugs.first(),
+        };
+        let bug = bug.with_context(|| {
             let names: Vec<&str> = bugs.iter().map(|bug| bug.trace.as_str()).collect();
-            format!("{} has no such trace; it has {}", module.display(), names.join(", "))
+            format!("{} has no such trace; it has {}", path.display(), names.join(", "))
         })?;
-        if trace.is_none() && bugs.len() > 1 {
+        if name.is_none() && bugs.len() > 1 {
             let others: Vec<&str> = bugs.iter().skip(1).map(|bug| bug.trace.as_str()).collect();
             eprintln!("note: the bundle has other traces; to use one, name it: {}", others.join(", "));
         }
-        let unpacked = Unpacked::new(&bundle, &bug.trace)?;
-        Ok(Replayable {
-            module: unpacked.module(),
-            trace: unpacked.trace(),
-            shown_module: module.to_owned(),
-            shown_trace: bug.trace.clone().into(),
-            _unpacked: Some(unpacked),
-        })
+        let unpacked = Unpacked::new(bundle, &bug.trace)?;
+        Ok(GivenTrace { path: unpacked.trace(), shown: bug.trace.clone().into(), unpacked: Some(unpacked) })
     }
+}
+
+/// The bug whose trace has this name, which may be the end of the name in the bundle.
+fn named<'b>(bundle: &'b Bundle, name: &Path) -> Option<&'b BundledBug> {
+    bundle.manifest.bugs.iter().find(|bug| Path::new(&bug.trace).ends_with(name))
 }

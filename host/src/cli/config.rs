@@ -7,6 +7,7 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource};
+use coyote_instrumenter::nearest;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -70,6 +71,8 @@ pub struct Config {
 #[derive(Debug)]
 struct Section {
     names: GlobSet,
+    /// The names and globs as they are written, in the order of `names`.
+    written: Vec<String>,
     entries: Vec<Entry>,
 }
 
@@ -85,7 +88,12 @@ struct Entry {
 impl Config {
     /// Finds the file in the nearest directory that has one, from the current one upwards to the root of a repository.
     pub fn find() -> Option<PathBuf> {
-        let here = std::env::current_dir().ok()?;
+        Config::find_from(&std::env::current_dir().ok()?)
+    }
+
+    /// As [`Config::find`], from this directory.
+    pub fn find_from(directory: &Path) -> Option<PathBuf> {
+        let here = std::path::absolute(directory).ok()?;
         for folder in here.ancestors() {
             let file = folder.join(NAME);
             if file.is_file() {
@@ -141,6 +149,27 @@ impl Config {
     /// Whether this test has options of its own.
     pub fn names(&self, test: &str) -> bool {
         self.tests.iter().any(|section| section.names.is_match(test))
+    }
+
+    /// The names and globs of `[[tests]]` sections that match none of these tests, with advice: one sentence each.
+    pub fn without_test(&self, tests: &[String]) -> Vec<String> {
+        let mut said = Vec::new();
+        for section in &self.tests {
+            let matched: BTreeSet<usize> =
+                tests.iter().flat_map(|test| section.names.matches(test)).collect();
+            for (index, name) in section.written.iter().enumerate() {
+                if !matched.contains(&index) {
+                    let plain = name.trim_matches('*');
+                    let close = nearest(plain, tests.iter().map(String::as_str));
+                    let advice = match close.first() {
+                        Some(other) => format!("the nearest is {other}"),
+                        None => "--list shows all".into(),
+                    };
+                    said.push(format!("[[tests]] names {name:?}, and no test is called so: {advice}"));
+                }
+            }
+        }
+        said
     }
 
     /// The options of each part of the file that is about some tests, without the options of all tests.
@@ -216,7 +245,7 @@ impl Reader<'_> {
         }
         let entries = self.entries(&section, true)?;
         ensure!(!entries.is_empty(), "[[tests]] of {} gives no option", names.join(", "));
-        Ok(Section { names: globs.build()?, entries })
+        Ok(Section { names: globs.build()?, written: names, entries })
     }
 
     fn entries(&self, table: &Table, some_tests: bool) -> Result<Vec<Entry>> {
@@ -377,6 +406,17 @@ mod tests {
         assert!(!of(&["--ms", "7"], "queue_slow").contains("--max-steps"));
         // Options that can be repeated add up.
         assert!(of(&["--env", "C=3"], "stack").contains("--env=B=2"));
+    }
+
+    #[test]
+    fn names_without_a_test_are_told() {
+        let tests = ["queue_push", "stack", "stack_of_plates"].map(String::from);
+        let of = |text: &str| read(text).unwrap().without_test(&tests);
+        assert_eq!(of(TEXT), ["[[tests]] names \"*_slow\", and no test is called so: --list shows all"],);
+        assert_eq!(
+            of("[[tests]]\nnames = ['stak', 'queue_*', 'stack?of*']\nstrategy = 'pos'"),
+            ["[[tests]] names \"stak\", and no test is called so: the nearest is stack"],
+        );
     }
 
     #[test]

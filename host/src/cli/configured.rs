@@ -23,8 +23,7 @@ impl<A: Args> Configured<A> {
     /// # Errors
     /// As [`Config::read`].
     pub fn new(line: &[OsString], file: Option<&Path>) -> Result<Configured<A>> {
-        let mut command = A::augment_args(Command::new("test"));
-        command.build();
+        let command = command::<A>();
         let file = file.map(|path| Config::read(path, &command)).transpose()?;
         let given = command.clone().try_get_matches_from(line)?;
         Ok(Configured { command, line: line.to_vec(), given, file, options: PhantomData })
@@ -65,6 +64,18 @@ impl<A: Args> Configured<A> {
         Some(format!("{}: {}", file.path.display(), words.join(" ")))
     }
 
+    /// See [`Config::without_test`], with the file's path. `tests` is called if the file has sections for some tests.
+    ///
+    /// # Errors
+    /// Those of `tests`.
+    pub fn without_test(&self, tests: impl FnOnce() -> Result<Vec<String>>) -> Result<Vec<String>> {
+        let Some(file) = self.file.as_ref().filter(|file| file.parts().next().is_some()) else {
+            return Ok(Vec::new());
+        };
+        let said = file.without_test(&tests()?);
+        Ok(said.into_iter().map(|said| format!("{}: {said}", file.path.display())).collect())
+    }
+
     fn added(&self, test: Option<&str>) -> Vec<OsString> {
         let of = |file: &Config| file.arguments(&self.command, &self.given, test);
         self.file.as_ref().map(of).unwrap_or_default()
@@ -81,4 +92,11 @@ impl<A: Args> Configured<A> {
         let matches = self.command.clone().try_get_matches_from(line).context(super::config::NAME)?;
         Ok(A::from_arg_matches(&matches)?)
     }
+}
+
+/// The command whose options are `A`.
+pub fn command<A: Args>() -> Command {
+    let mut command = A::augment_args(Command::new("test"));
+    command.build();
+    command
 }

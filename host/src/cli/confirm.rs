@@ -6,6 +6,7 @@
 //! iterations: `--iterations`, which asks for more and never for fewer.
 
 use super::bug_files::BesideTraces;
+use super::bundle::GivenTrace;
 use super::output::{self, Stdout};
 use super::run;
 use super::session::{Session, TestOptions};
@@ -62,7 +63,8 @@ enum Conclusion {
 /// # Errors
 /// Errors of the environment, or something that the trace names is missing.
 pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
-    let loaded = TraceOf::load(module, trace, true, true)?;
+    let given_trace = GivenTrace::open(trace)?;
+    let (loaded, trace) = (TraceOf::load(module, &given_trace.path, true, true)?, &given_trace.shown);
     let header = &loaded.trace.header;
     if search::is_search(&header.strategy) {
         bail!(

@@ -1,7 +1,6 @@
 //! Options that several subcommands share, and the way from a module's file to an artifact.
 
 use super::progress::Stages;
-use super::uses::Random;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
 use crate::detect::Detectors;
@@ -10,6 +9,7 @@ use crate::machine::scheduler::Limits;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, FaultClass, Faults, Timers};
 use crate::settings::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
+use crate::uses::Random;
 use crate::world::{Mapping, World};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;

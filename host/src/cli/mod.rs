@@ -33,7 +33,6 @@ pub mod shrink;
 pub mod test;
 mod trace_of;
 mod units;
-mod uses;
 
 use crate::exit;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -13,6 +13,7 @@ use crate::report::render::{Outputs, log};
 use crate::results::{Stop, TestResult};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Further rules of a run.
@@ -26,7 +27,8 @@ pub struct Rules {
 /// Reports the tests in order. `explore` returns the result of a test's exploration.
 ///
 /// # Errors
-/// Errors of the environment, bad input, and [`InternalError`] where a bug does not replay.
+/// Errors of the environment and bad input. Internal errors, as where a bug does not replay, are printed, and decide the
+/// exit code.
 pub fn run(
     session: &Session,
     selected: &Selected,
@@ -41,13 +43,20 @@ pub fn run(
         ignored: Vec::new(),
         exit: Exit::NoBug,
         not_run: None,
+        broken: 0,
         elapsed: Duration::ZERO,
     };
     outputs.each(|renderer, out| renderer.run_started(out, &run.header)).context(LOST)?;
     let mut used = BTreeSet::new();
-    // The first error of a test. The results of the other tests are reported all the same.
-    let mut error = None;
+    // The results of other tests are reported all the same. An internal error is printed where it happens, and any other
+    // one by the caller.
+    let (mut is_internal, mut error) = (false, None);
     for (number, to_run) in selected.tests.iter().enumerate() {
+        if session.interrupted.load(Ordering::Relaxed) {
+            run.not_run = Some(selected.tests.len() - number);
+            break;
+        }
+        let finished = run.tests.len();
         match one(session, to_run, &mut run, &mut used, outputs, explore) {
             Ok(Next::Test { failed }) if rules.fail_fast && failed => break,
             Ok(Next::Test { .. }) => {}
@@ -57,11 +66,16 @@ pub fn run(
             }
             // A bug of this tool in one test says nothing about the next one; any other error would happen again.
             Err(of_test) if exit_of(&of_test) == Exit::InternalError => {
-                eprintln!("error: test {}: {of_test:#}", to_run.test.name);
-                error.get_or_insert(of_test);
+                let name = &to_run.test.name;
+                if run.tests.len() == finished {
+                    outputs.each(|renderer, out| renderer.test_broken(out, name)).context(LOST)?;
+                    run.broken += 1;
+                }
+                eprintln!("error: test {name}: {of_test:#}");
+                is_internal = true;
             }
             Err(of_test) => {
-                error.get_or_insert(of_test);
+                error = Some(of_test);
                 break;
             }
         }
@@ -70,12 +84,13 @@ pub fn run(
     let suppressions = options.flat_map(|options| &options.settings.detectors.races.suppressions);
     for rule in suppressions.map(ToString::to_string).collect::<BTreeSet<_>>() {
         // An iteration that was not executed could have met such a data race.
-        if !used.contains(&rule) && run.not_run.is_none() && error.is_none() {
+        if !used.contains(&rule) && run.not_run.is_none() && error.is_none() && !is_internal {
             eprintln!("note: no data race was met that {rule} suppresses");
         }
     }
     run.elapsed = started.elapsed();
     run.exit = match Exit::of_run(run.tests.iter().map(|test| &test.verdict), run.not_run.is_some()) {
+        _ if is_internal => Exit::InternalError,
         _ if let Some(error) = &error => exit_of(error),
         Exit::NothingTested if rules.needs_no_choice => Exit::NoBug,
         exit => exit,
@@ -89,7 +104,12 @@ pub fn run(
         let artifact = &session.artifact;
         bundle.write(session.module, &artifact.original, &artifact.identity, &run)?;
     }
-    error.map_or(Ok(run.exit), Err)
+    match error {
+        Some(error) if is_internal => eprintln!("error: {error:#}"),
+        Some(error) => return Err(error),
+        None => {}
+    }
+    Ok(run.exit)
 }
 
 /// What follows a test.
@@ -178,4 +198,99 @@ pub fn report(session: &Session, test: &Test, result: &TestResult) -> Result<Tes
         bug.history = None;
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bug_files::BesideTraces;
+    use super::super::select::ToRun;
+    use super::super::session::TestOptions;
+    use super::*;
+    use crate::artifact::{Artifact, engine};
+    use crate::execution::Settings;
+    use crate::explain::How;
+    use crate::explore::Budget;
+    use crate::report::render::{RenderOptions, by_name};
+    use crate::symbols::Symbols;
+    use coyote_instrumenter::{Options, instrument};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    /// Runs two tests, the first with an internal error or in the middle of which the user interrupts. Returns the exit
+    /// code and the report in the format of Rust's harness.
+    fn run_two(is_internal: bool) -> (Exit, String) {
+        let text = "(module (memory 1) (func (export \"coyote.test.a\")) (func (export \"coyote.test.b\")))";
+        let wasm: Arc<[u8]> = wat::parse_str(text).unwrap().into();
+        let options = Options::default();
+        let instrumented = instrument(&wasm, &options).unwrap();
+        let artifact = Artifact::compile(&engine(None).unwrap(), wasm, instrumented, options).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let budget = Budget { iterations_max: 2, ..Budget::default() };
+        let session = Session {
+            module: Path::new("m.wasm"),
+            outdir: directory.path(),
+            quiet: true,
+            symbols: Symbols::new(&artifact.original),
+            seed: 0,
+            resuming: false,
+            resume: None.into(),
+            total_timeout: None,
+            files: BesideTraces::default(),
+            interrupted: Arc::new(AtomicBool::new(false)),
+            options: TestOptions {
+                strategy: "random".into(),
+                searching: false,
+                settings: Settings::default(),
+                budget: budget.clone(),
+                all: None,
+                how: How::default(),
+                sweep: None,
+            },
+            own: BTreeMap::new(),
+            not_on_target: None,
+            regressions: None,
+            bundle: None,
+            coverage: None,
+            teller: None.into(),
+            artifact: Arc::new(artifact),
+        };
+        let tests = Test::all(&session.artifact.table).into_iter();
+        let tests = tests.map(|test| ToRun { test, ignored: None }).collect();
+        let selected = Selected { tests, filtered_out: 0 };
+        let path = directory.path().join("report");
+        let file = std::fs::File::create(&path).unwrap();
+        let renderer = (by_name("libtest").unwrap().make)(&RenderOptions::default());
+        let mut outputs = Outputs(vec![(renderer, Box::new(file))]);
+        let rules = Rules { fail_fast: false, needs_no_choice: true };
+        let exit = run(&session, &selected, &rules, &mut outputs, &mut |test| {
+            if is_internal && test.name == "a" {
+                bail!(InternalError("it is broken".into()));
+            }
+            let result = session.explore(test, &budget)?;
+            session.interrupted.store(!is_internal, Ordering::Relaxed);
+            Ok(result)
+        });
+        // An internal error has been printed, and is not returned to be printed once more.
+        (exit.unwrap(), std::fs::read_to_string(path).unwrap())
+    }
+
+    #[test]
+    fn an_internal_error_leaves_the_other_tests() {
+        let (exit, said) = run_two(true);
+        assert_eq!(exit, Exit::InternalError);
+        assert!(said.contains("test a ... internal error\ntest b ... ok (one worker)\n"), "{said}");
+        assert!(said.contains("test result: internal error. 1 passed; 0 failed;"), "{said}");
+        assert!(said.contains(", 1 with an internal error; finished in"), "{said}");
+    }
+
+    /// An interruption behind the end of a test's exploration.
+    #[test]
+    fn no_test_begins_after_an_interruption() {
+        let (exit, said) = run_two(false);
+        assert_eq!(exit, Exit::Interrupted);
+        assert!(said.contains("test a ... ok (one worker)\n\nInterrupted: 1 test not run.\n"), "{said}");
+        assert!(said.contains("test result: interrupted. 1 passed; 0 failed;"), "{said}");
+    }
 }

@@ -55,6 +55,14 @@ impl Selection<'_> {
         Ok(Selected { filtered_out: count - tests.len(), tests })
     }
 
+    /// The names of all tests of the module, selected or not.
+    ///
+    /// # Errors
+    /// The harness does not list its tests.
+    pub fn all(&self) -> Result<Vec<String>> {
+        all_names(self.artifact, self.settings)
+    }
+
     /// The tests that the harness lists.
     fn of_harness(&self) -> Result<Selected> {
         let Selection { artifact, settings, patterns, harness, .. } = self;
@@ -74,7 +82,7 @@ impl Selection<'_> {
                 matchers.push((pattern, globset::Glob::new(pattern)?.compile_matcher()));
             }
             listed.retain(|t| matchers.iter().any(|(name, glob)| t.name == **name || glob.is_match(&t.name)));
-            if listed.is_empty() {
+            if listed.is_empty() && !self.may_be_empty {
                 bail!("--test {}: there is no such test; --list shows all", patterns.join(" --test "));
             }
         }
@@ -98,4 +106,16 @@ impl Selection<'_> {
         let kind = if terse { ": test" } else { "" };
         Ok(self.tests()?.tests.iter().map(|t| format!("{}{kind}\n", t.test.name)).collect())
     }
+}
+
+/// The names of all tests of a module.
+///
+/// # Errors
+/// The harness does not list its tests.
+pub fn all_names(artifact: &Arc<Artifact>, settings: &Settings) -> Result<Vec<String>> {
+    if !artifact.table.libtest {
+        return Ok(Test::all(&artifact.table).into_iter().map(|test| test.name).collect());
+    }
+    let listed = libtest::list(artifact, settings, &["--include-ignored".into()])?;
+    Ok(listed.into_iter().map(|test| test.name).collect())
 }

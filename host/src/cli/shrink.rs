@@ -1,7 +1,9 @@
 //! `coyote-wasm shrink`: reproduces a bug by a schedule that is easier to read, and reports it.
 
+use super::bundle::Replayable;
 use super::output;
 use super::trace_of::TraceOf;
+use crate::bundle::Bundle;
 use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
@@ -15,18 +17,18 @@ use crate::results::FoundBug;
 use crate::shrink::{self, Effort, Shrunk};
 use crate::symbols::Symbols;
 use anyhow::{Result, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The module that the trace was found in
+    /// The module that the trace was found in, or a bundle
     module: PathBuf,
-    /// The trace
-    trace: PathBuf,
-    /// Where the minimised trace is written [default: beside the trace, as NAME.min.trace]
+    /// The trace; for a bundle with several traces, the name of one of them
+    trace: Option<PathBuf>,
+    /// Where the minimised trace is written [default: beside the trace or the bundle, as NAME.min.trace]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Seconds for minimising; after that, the smallest trace found so far is written
@@ -39,14 +41,16 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
+    let given = Replayable::open(&args.module, args.trace.as_deref())?;
+    let shown = given.shown_trace.display();
     let TraceOf { trace, artifact, test, settings } =
-        TraceOf::load(&args.module, &args.trace, false, !args.no_cache)?;
+        TraceOf::load(&given.module, &given.trace, false, !args.no_cache)?;
     if !(args.shrink_time > 0.0 && args.shrink_time < 1e9) {
         bail!("--shrink-time {}: give a positive number of seconds", args.shrink_time);
     }
     let (limit, started) = (Duration::from_secs_f64(args.shrink_time), Instant::now());
     let lines = Mutex::new(SourceLines::new(&artifact));
-    let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension("min.trace"));
+    let output = args.output.clone().unwrap_or_else(|| beside(args, &given));
     let explained = |execution: &mut Execution, shrunk: &Shrunk| -> Result<FoundBug, MachineError> {
         let (trace, path) = (shrunk.trace.clone(), output.clone());
         let discovery = Discovery { index: Some(trace.header.iteration), trace, path, by: None };
@@ -56,13 +60,13 @@ pub fn run(args: &Args) -> Result<Exit> {
         let allowance = Allowance::of(limit.max(EXPERIMENTS_TIME));
         explain::experiments(execution, trace, identity, &lines, allowance, explanation)?;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-        Teller::new(&artifact, &args.module).tell(execution, &mut found, decisive)?;
+        Teller::new(&artifact, &given.shown_module).tell(execution, &mut found, decisive)?;
         Ok(found)
     };
     let result = on_engine_thread(|| -> Result<Option<(Shrunk, FoundBug)>> {
         let mut execution = Execution::new(&artifact, &test, &settings)?;
         if let Some(why) = shrink::refused(&execution, &trace) {
-            bail!("{} cannot be shrunk: {why}", args.trace.display());
+            bail!("{shown} cannot be shrunk: {why}");
         }
         let shrunk = alarm::with(Some(limit), &AtomicBool::new(false), |stop| {
             shrink::shrink(&mut execution, &trace, Effort::default(), stop, &lines)
@@ -72,13 +76,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         Ok(Some((shrunk, found)))
     })?;
     let Some((shrunk, found)) = result else {
-        println!(". Not reproduced: {} does not end with the bug any more", args.trace.display());
+        println!(". Not reproduced: {shown} does not end with the bug any more");
         return Ok(Exit::ReplayDiverged);
     };
     shrunk.trace.write(&output)?;
     println!(
-        ". Shrunk {}: test {}, {} choices to {}, {} schedules in {:.1} s",
-        args.trace.display(),
+        ". Shrunk {shown}: test {}, {} choices to {}, {} schedules in {:.1} s",
         test.name,
         trace.decisions.len(),
         shrunk.trace.decisions.len(),
@@ -86,10 +89,23 @@ pub fn run(args: &Args) -> Result<Exit> {
         started.elapsed().as_secs_f64()
     );
     let (symbols, host_directories) = (Symbols::new(&artifact.original), false);
-    let report = Builder { module: &args.module, symbols: &symbols, host_directories }.bug(&found);
+    let report = Builder { module: &given.shown_module, symbols: &symbols, host_directories }.bug(&found);
     println!("{}", bug::headline(&test.name, &report, output::styles()));
     print!("{}", bug::details(&report, output::width(), output::styles()));
     print!("{}", explanation::lines(&report));
     println!("  trace:  {}", output.display());
     Ok(Exit::BugFound)
+}
+
+/// The default file of a minimised trace: beside the trace, or beside the bundle that contains it.
+fn beside(args: &Args, given: &Replayable) -> PathBuf {
+    let minimised = given.shown_trace.with_extension("min.trace");
+    if given.trace == given.shown_trace {
+        return minimised;
+    }
+    let mut named = args.trace.iter().chain([&args.module]);
+    let bundle = named.find_map(|path| path.ancestors().find(|file| Bundle::is_one(file)));
+    let bundle = bundle.unwrap_or(&args.module);
+    let name = minimised.file_name().unwrap_or_default();
+    bundle.parent().unwrap_or(Path::new("")).join(name)
 }

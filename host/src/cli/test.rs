@@ -13,8 +13,7 @@ use super::run::{self, Rules};
 use super::select::Selection;
 use super::session::{Session, TestOptions};
 use super::shares::Shares;
-use super::units::{Claim, Draft, UnitArgs};
-use super::uses::{Random, Uses};
+use super::units::{Claim, UnitArgs};
 use crate::execution::Execution;
 use crate::exit::Exit;
 use crate::explain::How;
@@ -24,6 +23,7 @@ use crate::explore::{self, Budget, sweep};
 use crate::runtime::{FAULTS, FaultRow, Faults};
 use crate::source_tests::{self, SourceTests};
 use crate::symbols::Symbols;
+use crate::uses::{Random, Uses};
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, FromArgMatches};
 use coyote_strategies::{self as strategies, by_name};
@@ -31,6 +31,7 @@ use rand::TryRng;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Default of `--strategy`.
 pub const DEFAULT_STRATEGY: &str = "portfolio";
@@ -60,10 +61,10 @@ pub struct Args {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Seconds for each test [default: 10, or no bound if --iterations is given]
-    #[arg(short, long, value_name = "SECONDS")]
+    #[arg(short, long, value_name = "SECONDS", allow_negative_numbers = true)]
     timeout: Option<f64>,
     /// Seconds for all tests together, shared by the tests with more than one schedule
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     total_timeout: Option<f64>,
     /// How schedules are chosen: NAME[:PARAMETER]..., `list` shows all
     #[arg(short, long, default_value = DEFAULT_STRATEGY, value_name = "NAME")]
@@ -82,7 +83,8 @@ pub struct Args {
     #[arg(long, value_name = "K", conflicts_with = "iterations")]
     iteration: Option<u64>,
     /// Check whether a fixed module still has the bug of this trace: execute its schedule, and as many iterations as find
-    /// a bug of its frequency with a probability of 95 %. Test, strategy and options are those of the trace
+    /// a bug of its frequency with a probability of 95 %. Test, strategy and options are those of the trace, which may be
+    /// in a bundle: FILE or FILE/NAME
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
     confirm: Option<PathBuf>,
     /// Try every fault of these classes in turn: at each opportunity of the default schedule, first a single fault, then
@@ -215,6 +217,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         check_directories(args, options)?;
     }
     say(&configured, own.keys());
+    // Cargo runs several modules with one file, and each has other tests: `doctor` compares with all of them.
+    if !args.runner {
+        for said in configured.without_test(|| selection.all())? {
+            eprintln!("warning: {said}");
+        }
+    }
     let mut outputs = args.report.outputs(Some(&args.harness), harness, module)?;
     let outdir = args.report.outdir(module);
     let session = Session {
@@ -258,7 +266,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         unit.iter().try_for_each(|unit| unit.add(test, &session.options_of(test).budget, &result))?;
         Ok(result)
     })?;
-    unit.into_iter().try_for_each(Draft::write)?;
+    if exit != Exit::InternalError {
+        let interrupted = session.interrupted.load(Ordering::Relaxed);
+        unit.into_iter().try_for_each(|unit| unit.write(interrupted))?;
+    }
     Ok(exit)
 }
 

@@ -141,8 +141,9 @@ impl UnitArgs {
         let Some(path) = &self.result else { return Ok(None) };
         check_directory(path)?;
         let campaign = campaign(session, selected, rules)?;
+        let open = campaign.tests.iter().filter(|test| test.ignored.is_none()).count();
         let results = RefCell::new(Results::new(campaign, session.module.to_owned()));
-        Ok(Some(Draft { path: path.clone(), results, interrupted: Cell::new(false) }))
+        Ok(Some(Draft { path: path.clone(), results, open: Cell::new(open) }))
     }
 }
 
@@ -189,7 +190,8 @@ fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Cam
 pub struct Draft {
     path: PathBuf,
     results: RefCell<Results>,
-    interrupted: Cell<bool>,
+    /// The number of tests without a result.
+    open: Cell<usize>,
 }
 
 impl Draft {
@@ -199,20 +201,20 @@ impl Draft {
     /// Internal errors.
     pub fn add(&self, test: &Test, budget: &Budget, result: &TestResult) -> Result<()> {
         if result.stop == Stop::Interrupted {
-            self.interrupted.set(true);
             return Ok(());
         }
+        self.open.set(self.open.get().saturating_sub(1));
         let end = budget.first + budget.iterations_max;
         let mut results = self.results.borrow_mut();
         results.add(&test.name, budget.first, end, result.clone()).map_err(error_of)
     }
 
-    /// Writes the result. A unit that was interrupted has no result, and must be executed again.
+    /// Writes the result. A unit that was interrupted in the middle has no result, and must be executed again.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(self) -> Result<()> {
-        if self.interrupted.get() {
+    pub fn write(self, interrupted: bool) -> Result<()> {
+        if interrupted && self.open.get() > 0 {
             eprintln!("note: {} was not written, since the run was interrupted", self.path.display());
             return Ok(());
         }

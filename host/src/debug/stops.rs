@@ -77,18 +77,13 @@ impl Stops {
 }
 
 impl Debugger {
-    /// Sets a breakpoint at a line of a file, given by the end of its path.
+    /// Sets a breakpoint at a line of a file, given by the end of its path. Of several such files, those of the program
+    /// itself are preferred to those of other packages, and these to those of the Rust distribution and the like.
     ///
     /// # Errors
-    /// No worker stops there in this execution, or several files match: the message lists alternatives.
+    /// No worker stops there in this execution, or several files match equally well: the message lists alternatives.
     pub fn break_at_line(&mut self, file: &str, line: u32) -> Result<&Breakpoint, String> {
-        let mut files = BTreeSet::new();
-        let all = self.schedule.all_frames().filter_map(|frame| frame.source.file.as_deref());
-        files.extend(all.filter(|known| is_file(known, file)).map(str::to_string));
-        if let Some(exact) = files.get(file).cloned() {
-            files = BTreeSet::from([exact]);
-        }
-        let names: Vec<String> = files.into_iter().collect();
+        let names = matching(self.schedule.all_frames(), file);
         let [file] = names.as_slice() else {
             return Err(match names.is_empty() {
                 true => format!("no worker is in the file {file} at any step of this execution"),
@@ -142,6 +137,43 @@ impl Debugger {
         self.stops.watchpoints.push(Watchpoint { number, place });
         Ok(self.stops.watchpoints.last().expect("it was just added"))
     }
+}
+
+/// How far a file is from the program that is examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Distance {
+    /// Below the current directory.
+    Here,
+    Elsewhere,
+    /// A package that cargo has fetched.
+    Package,
+    Library,
+}
+
+impl Distance {
+    fn of(file: &str, is_library: bool) -> Distance {
+        let is_package = ["/registry/src/", "/git/checkouts/"].iter().any(|folder| file.contains(folder));
+        match () {
+            () if is_library => Distance::Library,
+            () if is_package => Distance::Package,
+            () if Path::new(file).is_relative() => Distance::Here,
+            () => Distance::Elsewhere,
+        }
+    }
+}
+
+/// The nearest of the files that match the user's name, or the one of exactly this name.
+fn matching<'f>(frames: impl Iterator<Item = &'f Frame>, named: &str) -> Vec<String> {
+    let files = frames.filter_map(|frame| Some((frame.source.file.as_deref()?, frame.is_library)));
+    let files = files.filter(|(file, _)| is_file(file, named));
+    let files: BTreeSet<(Distance, &str)> =
+        files.map(|(file, is_library)| (Distance::of(file, is_library), file)).collect();
+    if files.iter().any(|(_, file)| *file == named) {
+        return vec![named.to_string()];
+    }
+    let nearest = files.first().map(|(distance, _)| *distance);
+    let nearest = files.iter().filter(|(distance, _)| Some(*distance) == nearest);
+    nearest.map(|(_, file)| file.to_string()).collect()
 }
 
 /// Whether a file of the debug information matches the user's name of it, which may be the end of the path.
@@ -261,6 +293,31 @@ mod tests {
         assert!(stops(&at, &[inner.clone(), outer.clone()], alone));
         assert!(!stops(&at, &[inner.clone(), outer.clone()], &[inner.clone(), outer.clone()]));
         assert!(!stops(&at, &[frame("mistake", 1), outer.clone()], alone));
+    }
+
+    #[test]
+    fn files_of_the_program_are_preferred() {
+        let of = |file: &str, is_library| {
+            let source = SourceFrame { file: Some(file.into()), ..frame("f", 1).source };
+            Frame { source, is_library }
+        };
+        let library = of("/rustc/0123/library/test/src/lib.rs", true);
+        let package = of("/home/me/.cargo/registry/src/index.crates.io-0123/flume-0.11.0/src/lib.rs", false);
+        let elsewhere = of("/work/app/src/lib.rs", false);
+        let (here, other) = (of("a/src/lib.rs", false), of("b/src/lib.rs", false));
+        let names = |frames: &[&Frame], named: &str| matching(frames.iter().copied(), named);
+        for (frames, wanted) in [
+            (&[&library, &package, &elsewhere, &here][..], &[&here][..]),
+            (&[&library, &package, &elsewhere], &[&elsewhere]),
+            (&[&library, &package], &[&package]),
+            (&[&library], &[&library]),
+            (&[&library, &other, &here], &[&here, &other]),
+        ] {
+            let wanted: Vec<String> = wanted.iter().map(|frame| frame.source.file.clone().unwrap()).collect();
+            assert_eq!(names(frames, "lib.rs"), wanted);
+        }
+        assert_eq!(names(&[&here, &other], "b/src/lib.rs"), ["b/src/lib.rs"]);
+        assert_eq!(names(&[&here, &library], "test/src/lib.rs").len(), 1);
     }
 
     #[test]

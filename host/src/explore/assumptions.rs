@@ -6,8 +6,9 @@ use crate::machine::stack::main_stack_alone;
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
-use crate::results::{Resumed, TestResult, Watch};
-use crate::runtime::Timers;
+use crate::results::{ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, Watch};
+use crate::runtime::{FaultClass, Timers};
+use crate::uses::Uses;
 use coyote_instrumenter::Points;
 
 /// The detectors that watch iterations of a sampler, and the assumptions of their verdict.
@@ -49,6 +50,9 @@ fn of_points(plan: &Plan) -> Vec<String> {
     {
         assumptions.push("no races in the functions left out".into());
     }
+    if !plan.settings.faults.has(FaultClass::Poll) && Uses::of(&plan.artifact.original).tokio {
+        assumptions.push(ONE_ORDER_OF_POLLS.into());
+    }
     assumptions
 }
 
@@ -86,6 +90,9 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");
     if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());
+    }
+    if result.asked_random && !plan.settings.faults.has(FaultClass::Seed) {
+        assumptions.push(ONE_STREAM.into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;
     let noted = result.races.len() as u64 - suppressed;

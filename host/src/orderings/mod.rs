@@ -178,20 +178,27 @@ impl Orderings {
 
     /// The number of sites of each kind. Alternatives of one instruction are counted once.
     pub fn counts(&self) -> Counts {
+        self.counts_with(&|_| true)
+    }
+
+    /// As [`Orderings::counts`], where operations of which something is unknown are counted only if the function says so
+    /// about their site.
+    pub(crate) fn counts_with(&self, counts_unknown: &dyn Fn(u32) -> bool) -> Counts {
+        let is_counted = |i: usize| usize::from(counts_unknown(i as u32));
         let mut counts = Counts::default();
         for (i, site) in self.sites.iter().enumerate().filter(|(i, _)| !self.alternatives[*i]) {
             // Every alternative ordering of the instruction has a site.
             let told = self.alternatives.get(i + 1) == Some(&true);
             match site {
                 Atomicity::Plain => counts.plain += 1,
-                Atomicity::Unknown => counts.unknown += 1,
+                Atomicity::Unknown => counts.unknown += is_counted(i),
                 Atomicity::Atomic(order) => {
                     counts.atomic += 1;
-                    counts.without_ordering += usize::from(order.is_none() && !told);
+                    counts.without_ordering += if order.is_none() && !told { is_counted(i) } else { 0 };
                 }
                 Atomicity::Fence(ordering) => {
                     counts.atomic += 1;
-                    counts.without_ordering += usize::from(ordering.is_none() && !told);
+                    counts.without_ordering += if ordering.is_none() && !told { is_counted(i) } else { 0 };
                 }
                 Atomicity::None => {}
             }

@@ -44,6 +44,13 @@ impl Coverage {
     }
 }
 
+impl Coverage {
+    /// Whether everything was visited, in this run.
+    pub fn is_plain(&self) -> bool {
+        self.gaps.is_empty() && self.resumed.is_none()
+    }
+}
+
 fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
     let counts = &search.counts;
     let mut gaps = Vec::new();

@@ -41,8 +41,7 @@ const ENTRIES: &[&str] = &["_start", "__main_void", "__original_main"];
 fn without_entry(mut own: Vec<&SourceFrame>) -> Vec<&SourceFrame> {
     let is_entry = |frame: &SourceFrame| {
         let name = &*frame.function;
-        let of_harness = name.ends_with("::main") && frame.line == Some(1) && frame.column.is_none();
-        ENTRIES.contains(&name) || name.starts_with("<fn(") && name.contains("::call_once") || of_harness
+        ENTRIES.contains(&name) || name.starts_with("<fn(") && name.contains("::call_once")
     };
     if let Some(last) = own.iter().rposition(|frame| !is_entry(frame)) {
         own.truncate(last + 1);

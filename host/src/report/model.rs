@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
 use crate::results::{
-    Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Story, Suspect, Swept,
+    Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Stop, Story, Suspect, Swept,
 };
 use crate::runtime::{FaultCounts, Stream};
 use crate::source_tests::SourceTests;
@@ -65,6 +65,9 @@ pub struct RunReport {
     /// Whether the run was interrupted, and how many tests were not run because of that.
     #[serde(skip)]
     pub not_run: Option<usize>,
+    /// The number of tests without a result because of an internal error.
+    #[serde(skip)]
+    pub broken: usize,
     #[serde(skip)]
     pub elapsed: Duration,
 }
@@ -127,6 +130,18 @@ pub struct TestReport {
 }
 
 impl TestReport {
+    /// Whether the user interrupted the exploration before it had a result: no bug was found until then, and not all was
+    /// tried that had been asked for.
+    pub fn is_interrupted(&self) -> bool {
+        self.stopped_by == Stop::Interrupted.name()
+            && matches!(self.verdict, Verdict::NotFound | Verdict::NothingTested)
+    }
+
+    /// Whether the test has passed: no bug was found in all that had been asked for.
+    pub fn has_passed(&self) -> bool {
+        self.verdict.is_good() && !self.is_interrupted()
+    }
+
     /// Whether the test was executed and no execution came to an end.
     pub fn never_ended(&self) -> bool {
         let Unfinished { fair, unfair } = self.unfinished;

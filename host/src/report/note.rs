@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{Indices, SeenInversion, SeenRace, TestResult};
+use crate::results::{Indices, ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult};
 use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
@@ -34,6 +34,8 @@ pub enum Note {
     ManyCut { cut: u64, all: u64, advice: String },
     /// The guest asked for random bytes, which follow from this number in every iteration.
     SameRandom { seed: u64 },
+    /// The module has the runtime of tokio, and the order in which it polls tasks was not varied.
+    OneOrderOfPolls,
     /// How much was new, and the detectors.
     Progress(Box<ProgressReport>),
     /// Memory that workers share, with `--heap-points shared`.
@@ -83,12 +85,18 @@ pub fn of(
     if !result.missing.is_empty() && !matches!(verdict, Verdict::Inconclusive { .. }) {
         notes.push(Note::Missing(result.missing.clone()));
     }
-    notes.extend(result.search.as_ref().map(|search| Note::Coverage(Coverage::of(result, search).into())));
+    let coverage = result.search.as_ref().map(|search| Coverage::of(result, search));
+    // Where there was no choice, nothing was explored either.
+    let says_something = |coverage: &Coverage| verdict != Verdict::NothingTested || !coverage.is_plain();
+    notes.extend(coverage.filter(says_something).map(|coverage| Note::Coverage(coverage.into())));
     if verdict == Verdict::NothingTested {
         notes.push(Note::NoChoice { workers: result.workers_max, filters: filters(result) });
     }
     if matches!(verdict, Verdict::NotFound | Verdict::Proved { .. }) {
         notes.extend(silent(result, &verdict));
+    }
+    if verdict.is_good() {
+        notes.extend(never_varied(result));
     }
     if !result.shared.0.is_empty() {
         let granules = result.shared.0.len() as u64;
@@ -171,9 +179,19 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
         let advice = statistics.raised_for(cut.fair > 0);
         notes.push(Note::ManyCut { cut: cut.fair + cut.unfair, all, advice });
     }
+    notes
+}
+
+/// What platforms and runtimes leave open and no iteration varied.
+fn never_varied(result: &TestResult) -> Vec<Note> {
+    let mut notes = Vec::new();
     if result.asked_random && !budgets(result).has(FaultClass::Seed) {
         let given = result.subject.options.iter().find(|(name, _)| name == "random");
         notes.push(Note::SameRandom { seed: given.and_then(|(_, seed)| seed.parse().ok()).unwrap_or(0) });
+    }
+    let of_search = result.search.iter().flat_map(|search| &search.assumptions);
+    if of_search.chain(&result.watch.assumptions).any(|assumption| assumption == ONE_ORDER_OF_POLLS) {
+        notes.push(Note::OneOrderOfPolls);
     }
     notes
 }
@@ -236,10 +254,15 @@ fn counted_opportunities(count: u64) -> String {
 impl Note {
     /// Whether the note says that the absence of bugs may mean little.
     pub fn doubts(&self) -> bool {
-        use Note::{ManyCut, NeverConcurrent, OneWorker, PointsLeftOut, SameRandom};
+        use Note::{ManyCut, NeverConcurrent, OneOrderOfPolls, OneWorker, PointsLeftOut, SameRandom};
         matches!(
             self,
-            OneWorker | NeverConcurrent { .. } | PointsLeftOut(_) | ManyCut { .. } | SameRandom { .. }
+            OneWorker
+                | NeverConcurrent { .. }
+                | PointsLeftOut(_)
+                | ManyCut { .. }
+                | SameRandom { .. }
+                | OneOrderOfPolls
         )
     }
 }
@@ -319,6 +342,12 @@ impl fmt::Display for Note {
                 "The guest asked for random bytes and got the same in every iteration, so that what follows from \
                  them (the order of a HashMap, of a select!) never varied: try --random {}.",
                 seed.saturating_add(1)
+            ),
+            Note::OneOrderOfPolls => write!(
+                f,
+                "Tasks were polled in tokio's own order alone, which tokio does not promise: try --faults {}={}.",
+                FaultClass::Poll.row().name,
+                FaultClass::Poll.row().usual
             ),
             Note::Progress(progress) => progress.fmt(f),
             Note::Shared { granules, repeats } => write!(

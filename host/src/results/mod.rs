@@ -70,6 +70,12 @@ pub struct Subject {
     pub options: Vec<(String, String)>,
 }
 
+/// The assumption that tasks are polled in the order of tokio's queues, where nothing else varies it.
+pub const ONE_ORDER_OF_POLLS: &str = "tasks polled in tokio's own order";
+
+/// The assumption that the guest gets the same random bytes in every execution.
+pub const ONE_STREAM: &str = "the same random bytes in every execution";
+
 /// Why an exploration stopped. If parts stopped for several reasons, the last one in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stop {

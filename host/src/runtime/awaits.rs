@@ -5,6 +5,7 @@
 //! counts while the worker waits at the semaphore that it names.
 
 use super::{ObjectId, Runtime};
+use crate::symbols::library_file;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, WorkerId, WorkerState};
 use std::sync::Arc;
@@ -62,7 +63,12 @@ impl Runtime {
         let known = self.awaited(id).iter().filter(|awaited| !awaited.what.is_empty());
         let mut texts: Vec<String> = Vec::new();
         for awaited in known {
-            let text = format!("the {} at {:#x}", awaited.what, awaited.object);
+            // A place within the SDK tells a reader nothing.
+            let what = match awaited.what.split_once(" made at ") {
+                Some((what, place)) if library_file(place).is_some() => what,
+                _ => &awaited.what,
+            };
+            let text = format!("the {what} at {:#x}", awaited.object);
             if !texts.contains(&text) {
                 texts.push(text);
             }

@@ -70,6 +70,12 @@ impl Jumps {
         }
     }
 
+    /// What one of [`Jumps::ways`] does, as a clause.
+    pub fn told(clock: u32, way: u32) -> String {
+        let clock = if clock == 0 { "CLOCK_REALTIME" } else { "CLOCK_MONOTONIC" };
+        format!("{clock} jumps an hour {}", if way == 2 { "back" } else { "forwards" })
+    }
+
     /// Lets a clock jump in one of [`Jumps::ways`], numbered from 1 on.
     pub fn jump(&mut self, clock: u32, way: u32) {
         match (clock, way) {

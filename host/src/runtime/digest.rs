@@ -33,6 +33,7 @@ impl Runtime {
             monitors,
             // For reports.
             fault_counts: _,
+            failed_calls: _,
             memory_refused,
             worker_local_word,
             files,

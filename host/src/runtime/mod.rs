@@ -128,6 +128,8 @@ pub struct Runtime {
     pub monitors: Monitors,
     /// Opportunities and faults so far, for reports.
     pub fault_counts: FaultCounts,
+    /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
+    pub failed_calls: Vec<(u64, String)>,
     /// When a pending timeout may fire.
     pub timers: Timers,
     waited: idle::Waited,
@@ -205,6 +207,7 @@ impl Runtime {
             fault_asked,
             monitors,
             fault_counts,
+            failed_calls,
             timers,
             waited,
             foreign_unlocks,
@@ -247,6 +250,7 @@ impl Runtime {
         *fault_asked = other.fault_asked;
         monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
+        failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
         *waited = other.waited;
         *foreign_unlocks = other.foreign_unlocks;

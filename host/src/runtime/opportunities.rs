@@ -27,6 +27,11 @@ impl Runtime {
         std::mem::take(&mut self.workers[id.index()].failure)
     }
 
+    /// Records what becomes of the present call by a fault, as a clause for reports.
+    pub fn call_failed(&mut self, how: String) {
+        self.failed_calls.push((self.steps, how));
+    }
+
     /// The request, with its object, that a worker announces at a fault point, if the point was given a
     /// budget.
     pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {

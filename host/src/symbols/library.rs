@@ -43,12 +43,21 @@ pub fn library_file(path: &str) -> Option<&str> {
     })
 }
 
-/// Whether a frame belongs to one of these libraries.
+/// Whether a frame belongs to one of these libraries, or to the function that Rust's test harness adds to a crate.
 pub fn is_library(frame: &SourceFrame) -> bool {
+    if is_harness(frame) {
+        return true;
+    }
     match &frame.file {
         Some(file) => library_file(file).is_some(),
         None => is_library_function(&frame.function),
     }
+}
+
+/// Whether a frame is the main function that the compiler makes for tests: it calls the harness, and has the place of the
+/// crate's first line, without a column.
+pub fn is_harness(frame: &SourceFrame) -> bool {
+    frame.function.ends_with("::main") && frame.line == Some(1) && frame.column.is_none()
 }
 
 /// The function of the Rust distribution that calls the code of a thread. Compilers inline that code into it; without
@@ -78,7 +87,22 @@ pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CARRIER, is_library_function, library_file};
+    use super::{CARRIER, is_library, is_library_function, library_file};
+    use crate::symbols::SourceFrame;
+
+    #[test]
+    fn the_main_function_of_a_harness_belongs_to_nobody() {
+        let frame = |function: &str, line, column| SourceFrame {
+            function: function.into(),
+            file: Some("src/lib.rs".into()),
+            line: Some(line),
+            column,
+        };
+        assert!(is_library(&frame("app::main", 1, None)));
+        for own in [frame("app::main", 1, Some(13)), frame("app::main", 3, None), frame("main", 1, None)] {
+            assert!(!is_library(&own), "{own}");
+        }
+    }
 
     #[test]
     fn functions_of_libraries_are_told_by_their_names() {

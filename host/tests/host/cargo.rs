@@ -5,6 +5,7 @@
 use super::guest::root;
 use super::process::{self, Ended};
 use serde_json::Value;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -84,6 +85,37 @@ fn a_test_that_never_ends_is_a_livelock() {
         let replayed = process::run(directory, &["replay", "spins.wasm", trace]);
         assert_eq!(replayed.line(". Reproduced"), ". Reproduced: livelock", "{strategy}: {replayed:?}");
     }
+}
+
+/// A story has rows of the test's own code: none of how std begins threads, nor of the harness.
+#[test]
+fn stories_are_of_the_tests_own_code() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let source = "use std::sync::mpsc::sync_channel;\n\
+                  #[test]\nfn rendezvous() {\n    \
+                  let (sender, receiver) = sync_channel::<u32>(0);\n    \
+                  let (other, answer) = sync_channel::<u32>(0);\n    \
+                  let thread = std::thread::spawn(move || {\n        \
+                  sender.send(1).unwrap();\n        \
+                  answer.recv().unwrap();\n    });\n    \
+                  other.send(2).unwrap();\n    \
+                  receiver.recv().unwrap();\n    \
+                  thread.join().unwrap();\n}\n";
+    std::fs::write(directory.join("channels.rs"), source).unwrap();
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition=2024", "--test", "-Copt-level=1", "-g", "--target", TARGET, "channels.rs"]);
+    assert!(rustc.args(["-o", "channels.wasm"]).current_dir(directory).status().unwrap().success());
+    let found = process::run(directory, &["test", "channels.wasm", "--seed", "1", "--no-experiments"]);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let story = found.stdout.lines().skip_while(|line| !line.starts_with("   step  ")).skip(1);
+    let story: Vec<&str> = story.take_while(|line| !line.is_empty()).collect();
+    assert!(story.iter().any(|row| row.contains("other.send(2).unwrap();")), "{found:?}");
+    assert!(story.iter().all(|row| row.contains("channels.rs:")), "{}", story.join("\n"));
+    assert!(!story.iter().any(|row| row.ends_with("channels.rs:1")), "{}", story.join("\n"));
 }
 
 /// The requests that cargo-nextest makes before it runs a test: both lists, exactly as the harness prints
@@ -173,6 +205,41 @@ fn the_harness_s_options_hold() {
 
     let bench = test(&["--bench"]).unwrap();
     assert_eq!(bench.code, Some(1), "{bench:?}");
+}
+
+/// Ctrl-C in the middle of a test: what was tried until then is no success, and the exit code says so.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_test_has_not_passed() {
+    let Some(module) = binary() else { return };
+    let module = module.to_str().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let begun = "test tests::the_last_item_is_taken_once ... ";
+    for (letters, line) in [(false, "interrupted ("), (true, "^\n")] {
+        let mut arguments =
+            vec!["test", module, "is_full", "once", "--skip", "two_steps", "--timeout", "600"];
+        arguments.extend(["--junit", "report.xml"]);
+        arguments.extend(letters.then_some("--quiet"));
+        let mut child =
+            process::command(&process::cache(), directory.path(), &arguments).spawn().expect("it starts");
+        let mut stdout = child.stdout.take().unwrap();
+        let mut said = String::new();
+        let mut byte = [0];
+        while !said.ends_with(if letters { "running 2 tests\n." } else { begun }) {
+            assert_eq!(stdout.read(&mut byte).unwrap(), 1, "{said}");
+            said.push(byte[0].into());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        stdout.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+        assert!(said.contains(line), "{said}");
+        assert!(said.contains("\nInterrupted.\n"), "{said}");
+        assert!(said.contains("test result: interrupted. 1 passed; 0 failed;"), "{said}");
+        assert!(said.contains("1 explored, 1 sequential, 1 interrupted; finished in"), "{said}");
+        let report = std::fs::read_to_string(directory.path().join("report.xml")).unwrap();
+        assert!(report.contains("type=\"interrupted\""), "{report}");
+    }
 }
 
 /// Two tests share the time: neither has all of it, and both are explored.
@@ -325,7 +392,7 @@ fn the_doctor_is_content_with_the_example() {
     assert_eq!((crate_.code, crate_.stdout.as_str()), (Some(0), "[]\n"), "{crate_:?}");
     let module = process::run(&here, &["doctor", module.to_str().unwrap()]);
     assert_eq!(module.code, Some(0), "{module:?}");
-    assert!(module.stdout.contains("0 errors, 0 warnings, 1 notes"), "no debug information: {module:?}");
+    assert!(module.stdout.contains("0 errors, 0 warnings, 1 note\n"), "no debug information: {module:?}");
 }
 
 /// Writes a file of a crate.

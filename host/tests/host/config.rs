@@ -62,6 +62,27 @@ fn a_test_is_explored_by_its_own_options() {
     assert_eq!(of(&random), of(&alone));
 }
 
+/// A section whose names match no test is told, where all tests are known: cargo's runner has others in other modules.
+#[test]
+fn sections_without_a_test_are_told() {
+    let config = CONFIG.replace("overdraft_f*", "overdaft").replace("iterations = 7", "iterations = 3");
+    let wanted =
+        "coyote.toml: [[tests]] names \"overdaft\", and no test is called so: the nearest is overdraft\n";
+    let ended = run(&config, &["--test", "overdraft_fixed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stderr.matches("warning: ").count(), 1, "{ended:?}");
+    assert!(ended.stderr.contains(wanted), "{ended:?}");
+    let matched = run(CONFIG, &["--test", "overdraft"]);
+    assert!(!matched.stderr.contains("warning: "), "{matched:?}");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("coyote.toml"), config).unwrap();
+    let module = root().join("examples/wasm/account.wasm");
+    let arguments = ["test", "--runner", "--test", "overdraft_fixed", module.to_str().unwrap()];
+    let under_cargo = process::run(directory.path(), &arguments);
+    assert_eq!(under_cargo.code, Some(0), "{under_cargo:?}");
+    assert!(!under_cargo.stderr.contains("warning: "), "{under_cargo:?}");
+}
+
 #[test]
 fn mistakes_are_bad_input() {
     let cases = [

@@ -175,6 +175,68 @@ fn a_feature_that_builds_with_a_flag() {
     assert_eq!(about_tokio(), None);
 }
 
+/// The findings about a crate with these tests, built as `cargo coyote` does.
+fn of_cargo_coyote(at: &Path, crate_: &str) -> Ended {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
+    command.args(["coyote", "doctor", crate_, "--format", "json"]).current_dir(at);
+    command.env("COYOTE_CACHE_DIR", process::cache()).env("CARGO_TARGET_DIR", at.join("target"));
+    command.env("CARGO_NET_OFFLINE", "true");
+    // These would be flags for native programs.
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    process::ended(command.output().unwrap())
+}
+
+/// What keeps plain cargo from building or running a crate does not matter to `cargo coyote`; tests that are not run are
+/// counted; and options for tests that there are not are told, for all test binaries together.
+#[test]
+fn what_matters_to_cargo_coyote() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let manifest =
+        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
+    write(at, "tokio/Cargo.toml", &(manifest("tokio") + "[features]\nrt-multi-thread = []\n"));
+    write(
+        at,
+        "tokio/src/lib.rs",
+        "#[cfg(not(tokio_unstable))]\ncompile_error!(\"Only features sync,macros..\");\n",
+    );
+    write(at, "socket2/Cargo.toml", &manifest("socket2"));
+    write(at, "socket2/src/lib.rs", "");
+    let dependencies = "[workspace]\n[dependencies]\nsocket2 = { path = \"../socket2\" }\n\
+                        tokio = { path = \"../tokio\", features = [\"rt-multi-thread\"] }\n";
+    write(at, "app/Cargo.toml", &(manifest("app") + dependencies));
+    write(
+        at,
+        "app/src/lib.rs",
+        "#[test]\nfn t() { std::thread::spawn(|| 1).join().unwrap(); }\n#[test]\n#[ignore]\nfn i() {}\n\
+         #[test]\n#[should_panic]\nfn p() { panic!() }\n#[test]\n#[should_panic]\n#[ignore]\nfn q() {}\n",
+    );
+    write(at, "app/tests/other.rs", "#[test]\nfn other() {}\n");
+    write(at, "app/examples/none.rs", "fn main() {}\n");
+    write(at, "app/coyote.toml", "[[tests]]\nnames = [\"t\", \"other\", \"ohter\"]\niterations = 3\n");
+    let ended = of_cargo_coyote(at, "app");
+    if ended.stderr.contains("rustup target add") || ended.stdout.contains("rustup target add") {
+        println!("skipped: rustup target add wasm32-wasip1-threads");
+        return;
+    }
+    let findings = findings(&ended);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let warnings: Vec<_> = findings.iter().filter(|f| f.0 != "note").collect();
+    assert_eq!(warnings.len(), 1, "{findings:?}");
+    assert!(warnings[0].1.ends_with("coyote.toml"), "{findings:?}");
+    assert_eq!(warnings[0].2, "[[tests]] names \"ohter\", and no test is called so: the nearest is other");
+    let of_tests: Vec<&str> =
+        findings.iter().map(|f| f.2.as_str()).filter(|why| why.contains("can be explored")).collect();
+    assert!(
+        of_tests.contains(
+            &"1 test can be explored, 2 ignored, 1 with #[should_panic] not run: docs/unwinding.md"
+        ),
+        "{findings:?}"
+    );
+    assert!(of_tests.contains(&"1 test can be explored, 0 ignored") && of_tests.len() == 2, "{findings:?}");
+    assert!(!findings.iter().any(|f| f.2.contains("memory ordering")), "{findings:?}");
+}
+
 /// The findings about building a crate, if there is a standard library for the target. No dependencies, no
 /// network.
 fn of_build(code: &str) -> Option<Ended> {

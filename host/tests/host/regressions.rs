@@ -246,6 +246,52 @@ fn a_bundle_replays_anywhere() {
     assert_eq!((bundle.manifest.seed, bundle.manifest.tool.as_str()), (1, env!("CARGO_PKG_VERSION")));
 }
 
+/// Wherever a trace is an input, a bundle is one, too.
+#[test]
+fn a_bundle_is_an_input_wherever_a_trace_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let run = |arguments: &[&str]| process::run(here, arguments);
+    module(here, "m.wat", RACY);
+    let always = ["test", "m.wat", "--seed", "1", "-j", "1", "-i", "300"];
+    assert_eq!(run(&[&always[..], &["--bundle", "out/bug.bundle"]].concat()).code, Some(1));
+    assert_eq!(run(&[&always[..], &["--bundle", "bug.bundle"]].concat()).code, Some(2));
+    let bundle = coyote_wasm::bundle::Bundle::read(&here.join("bug.bundle")).unwrap();
+    let name = bundle.manifest.bugs[0].trace.clone();
+    let of_bundle = format!("bug.bundle/{name}");
+    for trace in ["bug.bundle", &of_bundle] {
+        let replayed = run(&["replay", "m.wat", trace]);
+        assert_eq!(replayed.code, Some(2), "{replayed:?}");
+        let said = format!(". Replaying {of_bundle}: ");
+        assert!(replayed.stdout.starts_with(&said), "{replayed:?}");
+        let there = run(&["test", "m.wat", "--confirm", trace, "--no-shrink"]);
+        assert_eq!(there.code, Some(2), "{there:?}");
+        assert!(there.line(". Still there").contains("assertion"), "{there:?}");
+    }
+    // Shrunk beside the bundle; the bundle's module and the new trace replay.
+    for arguments in [&["shrink", "bug.bundle"][..], &["shrink", "m.wat", "bug.bundle"]] {
+        let shrunk = run(arguments);
+        assert_eq!(shrunk.code, Some(2), "{shrunk:?}");
+        let minimised = shrunk.line("  trace:  ").trim_start_matches("  trace:  ");
+        assert!(minimised.ends_with(".min.trace") && here.join(minimised).is_file(), "{shrunk:?}");
+        assert_eq!(run(&["replay", "bug.bundle", minimised]).code, Some(2));
+        fs::remove_file(here.join(minimised)).unwrap();
+    }
+    module(here, "fixed.wat", FIXED);
+    let gone = run(&["test", "fixed.wat", "--confirm", "bug.bundle"]);
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    assert!(gone.line(". Gone: ").contains("without the bug"), "{gone:?}");
+    for arguments in [
+        &["replay", "m.wat", "bug.bundle/none.trace"][..],
+        &["shrink", "bug.bundle", "none.trace"],
+        &["test", "m.wat", "--confirm", "bug.bundle/none.trace"],
+    ] {
+        let none = run(arguments);
+        let wanted = format!("error: bug.bundle has no such trace; it has {name}\n");
+        assert_eq!((none.code, none.stderr), (Some(1), wanted), "{arguments:?}");
+    }
+}
+
 #[test]
 fn bundles_that_cannot_be_are_one_error() {
     let directory = tempfile::tempdir().unwrap();

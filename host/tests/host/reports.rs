@@ -189,6 +189,7 @@ fn junit_tells_limits_and_ignored_tests() {
         ignored: vec![IgnoredTest { name: "slow".into(), reason: "takes long".into() }],
         exit: Exit::Limit,
         not_run: None,
+        broken: 0,
         elapsed: Duration::from_millis(1_500),
     };
     let mut xml = Vec::new();

@@ -84,9 +84,30 @@ fn without_choices_there_is_one_order() {
         "select_loses_what_it_cancels",
     ];
     for test in tests.map(|test| format!("broken::{test}")) {
-        let results = run(&[&["--test", "orders", "--", &test, "--exact"], &fixed[..]].concat());
-        assert_eq!(results[&test], "ok (one worker)", "{test}");
+        for options in [&fixed[..], &["-s", "dpor"], &["-s", "stateful"], &["-s", "dfs"]] {
+            let results = run(&[&["--test", "orders", "--", &test, "--exact"], options].concat());
+            assert_eq!(results[&test], "ok (one worker)", "{test} {options:?}");
+        }
     }
+    // The report says what was not varied.
+    let said = |options: &[&str]| {
+        let test = ["--test", "orders", "--", "broken::select_loses_what_it_cancels", "--exact"];
+        cargo_coyote(&[&test[..], options].concat()).stdout
+    };
+    let order = "note: Tasks were polled in tokio's own order alone, which tokio does not promise: try --faults poll=3.";
+    let random = "note: The guest asked for random bytes and got the same in every iteration";
+    for options in [&fixed[..], &["-s", "dpor"]] {
+        let said = said(options);
+        assert!(said.contains(order) && said.contains(random), "{options:?}: {said}");
+    }
+    let varied = said(&["-i", "200", "--no-shrink"]);
+    assert!(!varied.contains("own order"), "{varied}");
+    let proved = said(&["-s", "dpor", "--faults", "poll=1", "--format", "json"]);
+    assert!(!proved.contains("tasks polled in"), "{proved}");
+    let fixed = said(&["-s", "dpor", "--format", "json"]);
+    assert!(fixed.contains("\"tasks polled in tokio's own order\""), "{fixed}");
+    assert!(fixed.contains("\"the same random bytes in every execution\""), "{fixed}");
+    assert!(!fixed.contains("All 1 execution"), "{fixed}");
 }
 
 /// The parts of tokio that docs/tokio.md lists as working do work.

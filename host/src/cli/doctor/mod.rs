@@ -11,10 +11,12 @@ pub mod origins;
 mod package;
 
 use crate::exit::Exit;
+use crate::plural::counted;
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Output;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -67,12 +69,41 @@ impl Finding {
     }
 }
 
-/// Runs the subcommand.
+/// The way in which a crate's tests are built and run.
+pub struct Way<'a> {
+    /// Builds the tests of the crate in this directory, with cargo's messages in JSON.
+    pub build: &'a dyn Fn(&Path) -> Result<Output>,
+    /// The command that explores the tests.
+    pub command: &'static str,
+    /// Flags that the compiler gets in addition to the configured ones.
+    pub flags: &'static str,
+    /// Whether cargo must be configured to run the tests by this tool.
+    pub needs_runner: bool,
+}
+
+/// Runs the subcommand, for tests that plain cargo builds.
 pub fn run(args: &Args) -> Result<Exit> {
+    let way = Way {
+        build: &package::build,
+        command: "cargo test --target wasm32-wasip1-threads",
+        flags: "",
+        needs_runner: true,
+    };
+    run_for(args, &way)
+}
+
+/// Runs the subcommand, for tests that are built in this way.
+///
+/// # Errors
+/// Errors of the environment, and where there is neither a crate nor a module.
+pub fn run_for(args: &Args, way: &Way<'_>) -> Result<Exit> {
     let named = args.path.extension().is_some_and(|e| e == "wasm" || e == "wat");
     let is_module = named || module::is_wasm(&args.path);
-    let mut findings =
-        if is_module { module::inspect(&args.path)? } else { package::inspect(&args.path, !args.no_build)? };
+    let mut findings = if is_module {
+        module::inspect(&args.path)?
+    } else {
+        package::inspect(&args.path, !args.no_build, way)?
+    };
     findings.sort_by_key(|f| f.severity);
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&findings)?),
@@ -94,12 +125,12 @@ fn print(args: &Args, findings: &[Finding]) {
             println!("  {} {line}", if i == 0 { "help:" } else { "     " });
         }
     }
-    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count() as u64;
     println!(
-        ". {}: {} errors, {} warnings, {} notes",
+        ". {}: {}, {}, {}",
         args.path.display(),
-        count(Severity::Error),
-        count(Severity::Warning),
-        count(Severity::Note)
+        counted(count(Severity::Error), "error"),
+        counted(count(Severity::Warning), "warning"),
+        counted(count(Severity::Note), "note")
     );
 }

@@ -1,12 +1,13 @@
 //! Findings about a built module.
 
 use super::{Finding, Severity};
-use crate::cli::load;
+use crate::cli::{load, select};
 use crate::execution::{Settings, Test};
 use crate::libtest;
 use crate::orderings::{Counts, Orderings};
 use crate::plural::counted;
 use crate::preview1;
+use crate::symbols::{Symbols, is_library};
 use anyhow::{Context, Result};
 use coyote_instrumenter::{Options, SiteTable};
 use std::io::Read;
@@ -38,29 +39,43 @@ pub fn is_wasm(path: &Path) -> bool {
     read.is_ok() && magic == *b"\0asm"
 }
 
-/// How many tests a test binary of cargo has.
-pub fn tests(path: &Path) -> Result<Option<Finding>> {
+/// All findings about a test binary of cargo, and the names of its tests. `command`: the command that explores them.
+///
+/// # Errors
+/// The module cannot be read or prepared.
+pub fn of_tests(path: &Path, command: &str) -> Result<(Vec<Finding>, Vec<String>)> {
+    let mut findings = inspect(path)?;
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Ok((findings, Vec::new()));
+    }
     let artifact = load::artifact(path, &Options::default(), true)?;
     if !artifact.table.libtest {
-        return Ok(None);
+        return Ok((findings, select::all_names(&artifact, &Settings::default())?));
     }
-    let listed = libtest::list(&artifact, &Settings::default(), &[])?;
-    let ignored = listed.iter().filter(|test| test.ignored.is_some()).count();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Some(match listed.len() - ignored {
-        0 if ignored == 0 => Finding::new(
-            Severity::Note,
-            name,
-            "it has no test on this target",
-            "if it should have some: are they left out by #[cfg], or marked for another harness?",
-        ),
-        tests => Finding::new(
-            Severity::Note,
-            name,
-            format!("{} can be explored, {ignored} ignored", counted(tests as u64, "test")),
-            "cargo test --target wasm32-wasip1-threads",
-        ),
-    }))
+    let listed = libtest::list(&artifact, &Settings::default(), &[])?;
+    let (mut ignored, mut panicking) = (0, 0);
+    for test in &listed {
+        // An ignored test counts as such, whatever else it is.
+        if test.ignored.is_some() {
+            ignored += 1;
+        } else if libtest::refused(&artifact, &Settings::default(), &libtest::test(&test.name))?.is_some() {
+            panicking += 1;
+        }
+    }
+    let names = listed.iter().map(|test| test.name.clone()).collect();
+    if listed.is_empty() {
+        let help = "if it should have some: are they left out by #[cfg], or marked for another harness?";
+        findings.push(Finding::new(Severity::Note, name, "it has no test on this target", help));
+        return Ok((findings, names));
+    }
+    let tests = counted((listed.len() - ignored - panicking) as u64, "test");
+    let mut why = format!("{tests} can be explored, {ignored} ignored");
+    if panicking > 0 {
+        why += &format!(", {panicking} with #[should_panic] not run: docs/unwinding.md");
+    }
+    findings.push(Finding::new(Severity::Note, name, why, command));
+    Ok((findings, names))
 }
 
 /// All findings about a module.
@@ -75,7 +90,7 @@ pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
             // Without line tables nearly nothing is known, as the note about them says.
             if sections.lines {
                 let orderings = Orderings::of_module(&wasm, &instrumented.table);
-                findings.extend(of_orderings(&name, orderings.counts()));
+                findings.extend(of_orderings(&name, own_counts(&wasm, &orderings, &instrumented.table)));
             }
         }
         Err(error) => findings.push(Finding::new(
@@ -182,6 +197,17 @@ impl Sections {
         }
         findings
     }
+}
+
+/// The counts, in which accesses of libraries that are not known are left out: nobody can compile these anew.
+fn own_counts(wasm: &[u8], orderings: &Orderings, table: &SiteTable) -> Counts {
+    let symbols = Symbols::new(wasm);
+    orderings.counts_with(&|site| {
+        let frames = symbols.frames(table.sites[site as usize].location);
+        // The C library of Rust's target has no debug information.
+        let of_target = || table.libtest && frames.iter().all(|frame| frame.file.is_none());
+        !frames.iter().all(is_library) && !of_target()
+    })
 }
 
 /// A note on accesses whose ordering or atomicity is not known, so that data races may be missed.

@@ -1,6 +1,8 @@
 //! Obstacles to building a crate, or to running it by `cargo test`.
 
-use super::{Finding, Severity, dependencies, module, origins};
+use super::{Finding, Severity, Way, dependencies, module, origins};
+use crate::cli::config::Config;
+use crate::cli::{configured, test};
 use crate::source_tests::SourceTests;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail};
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// All findings about the crate in this directory.
-pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
+pub fn inspect(path: &Path, build: bool, way: &Way<'_>) -> Result<Vec<Finding>> {
     let directory = match path.file_name() {
         Some(name) if name == "Cargo.toml" => path.parent().filter(|p| !p.as_os_str().is_empty()),
         _ => Some(path),
@@ -23,11 +25,11 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
     }
     let mut findings = Vec::new();
     findings.extend(target(directory)?);
-    findings.extend(runner(directory));
+    findings.extend(if way.needs_runner { runner(directory) } else { None });
     let metadata = cargo(directory, &["metadata", "--format-version", "1", "--filter-platform", TARGET])?;
     match serde_json::from_slice::<Value>(&metadata.stdout) {
         Ok(metadata) => {
-            findings.extend(dependencies::inspect(&metadata, &flags(directory)));
+            findings.extend(dependencies::inspect(&metadata, &(flags(directory) + way.flags)));
             findings.extend(catches(&metadata));
             findings.extend(rounds(&metadata));
             findings.extend(not_on_target(&metadata));
@@ -41,7 +43,20 @@ pub fn inspect(path: &Path, build: bool) -> Result<Vec<Finding>> {
     }
     let target_is_there = !findings.iter().any(|f| f.subject == TARGET);
     if build && target_is_there {
-        findings.extend(built(directory)?);
+        match built(directory, way)? {
+            // What is known to keep crates from being built does not keep this one.
+            Ok(of_modules) => {
+                findings.retain(|f| f.severity != Severity::Error);
+                findings.extend(of_modules);
+            }
+            // What is known about a package says more than its compiler's message.
+            Err(failure) => {
+                let known = |f: &Finding| f.severity == Severity::Error && f.subject == failure.subject;
+                if !findings.iter().any(known) {
+                    findings.push(failure);
+                }
+            }
+        }
     }
     Ok(findings)
 }
@@ -174,20 +189,51 @@ fn runner_in(config: &str) -> Option<String> {
     Some(format!("runner = {runner}"))
 }
 
-/// Builds the tests. Explains the first error, or inspects the built modules.
-fn built(directory: &Path) -> Result<Vec<Finding>> {
-    let output = cargo(directory, &["test", "--no-run", "--target", TARGET, "--message-format", "json"])?;
+/// Builds the tests by plain cargo, with its messages in JSON.
+///
+/// # Errors
+/// Cargo cannot be started.
+pub fn build(directory: &Path) -> Result<Output> {
+    cargo(directory, &["test", "--tests", "--no-run", "--target", TARGET, "--message-format", "json"])
+}
+
+/// Builds the tests. Inspects the built modules, or explains the first error.
+fn built(directory: &Path, way: &Way<'_>) -> Result<Result<Vec<Finding>, Finding>> {
+    let output = (way.build)(directory)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let messages: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !output.status.success() {
-        return Ok(vec![failure(&messages, &output.stderr)]);
+        return Ok(Err(failure(&messages, &output.stderr)));
     }
     let mut findings = Vec::new();
-    for module in messages.iter().filter_map(|m| m["executable"].as_str()) {
-        findings.extend(module::inspect(Path::new(module))?);
-        findings.extend(module::tests(Path::new(module))?);
+    let mut tests = Vec::new();
+    // Cargo also builds programs, for integration tests that start them.
+    let modules = messages.iter().filter(|message| message["profile"]["test"] == true);
+    for module in modules.filter_map(|message| message["executable"].as_str()) {
+        let (inspected, names) = module::of_tests(Path::new(module), way.command)?;
+        findings.extend(inspected);
+        tests.extend(names);
     }
-    Ok(findings)
+    findings.extend(sections_without_test(directory, &tests));
+    Ok(Ok(findings))
+}
+
+/// Sections of `coyote.toml` that are about none of the tests of all test binaries.
+fn sections_without_test(directory: &Path, tests: &[String]) -> Vec<Finding> {
+    let Some(file) = Config::find_from(directory) else { return Vec::new() };
+    let subject = file.display().to_string();
+    // What is wrong in the file itself is an error of each run.
+    match Config::read(&file, &configured::command::<test::Args>()) {
+        Ok(config) => {
+            let help = "name it as `--list` shows it, or remove it";
+            let warning = |said| Finding::new(Severity::Warning, &subject, said, help);
+            config.without_test(tests).into_iter().map(warning).collect()
+        }
+        Err(error) => {
+            let why = format!("{error:#}").trim_start_matches(&format!("{subject}: ")).to_string();
+            vec![Finding::new(Severity::Error, &subject, why, "docs/config.md")]
+        }
+    }
 }
 
 /// Explains the first error of a build.
@@ -210,7 +256,10 @@ fn failure(messages: &[Value], stderr: &[u8]) -> Finding {
         () if text.contains("linking with") => {
             "a native library is missing for this target: build it for WASI, or leave it out"
         }
-        () => "leave it out on this target: #[cfg(not(target_family = \"wasm\"))]",
+        () => {
+            "if it builds for this machine (cargo test --no-run), leave it out on this target: \
+             #[cfg(not(target_family = \"wasm\"))]"
+        }
     };
     Finding::new(Severity::Error, subject, format!("it does not build: {text}"), help)
 }

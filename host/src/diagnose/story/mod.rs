@@ -85,7 +85,8 @@ impl Teller {
         }
         let Teller { symbols, variables, sources, with_history } = self;
         let mut places = Places::new(symbols);
-        let moments = moment::moments(&recording, &mut places, &subject(execution, bug));
+        let failed_calls = &execution.runtime().failed_calls;
+        let moments = moment::moments(&recording, &mut places, &subject(execution, bug), failed_calls);
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let runtime = execution.runtime();
         let name = |id| name(runtime, id);
@@ -195,7 +196,8 @@ pub(crate) fn object_names(
         return Ok(BTreeMap::new());
     }
     let mut places = Places::new(symbols);
-    let moments = moment::moments(&recording, &mut places, &subject(execution, bug));
+    let failed_calls = &execution.runtime().failed_calls;
+    let moments = moment::moments(&recording, &mut places, &subject(execution, bug), failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 
@@ -327,10 +329,32 @@ fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> 
 fn short_name(function: &str) -> String {
     let plain = without_generics(function);
     // A closure gets the name of the function around it.
-    let path = plain.split("::{closure").next().unwrap_or(&plain);
+    let path = ["::{closure", "::{{closure"]
+        .iter()
+        .fold(&*plain, |path, closure| path.split(closure).next().unwrap_or(path));
     let name = path.rsplit("::").next().unwrap_or(path);
     // Functions of AssemblyScript have file paths in their names.
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.split('(').next().unwrap_or(name);
     if name.starts_with('{') || name.is_empty() { plain } else { name.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_name;
+
+    /// Closures have the name of the function around them, in each notation of Rust's compiler.
+    #[test]
+    fn names_are_short() {
+        for (name, short) in [
+            ("app::tests::once", "once"),
+            ("app::tests::once::{closure#0}::{closure#1}", "once"),
+            ("app::tests::once::{{closure}}::{{closure}}", "once"),
+            ("<app::Queue<T> as app::Push>::push", "push"),
+            ("{closure#1}", "{closure#1}"),
+            ("assembly/index/add", "add"),
+        ] {
+            assert_eq!(short_name(name), short, "{name}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::recorder::{RawAccess, RawStep, Recording};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
-use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_library};
+use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_harness, is_library};
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,8 +61,11 @@ pub enum Act {
     Spawn(WorkerId),
     Chooses(Vec<u64>),
     Timeout,
-    /// A fault with this name happens.
-    Fault(String),
+    /// A fault with this name happens; and what becomes of a call by it, if that is known.
+    Fault {
+        name: String,
+        how: Option<String>,
+    },
     /// The step reads or stores something that is not the newest.
     Stale(Stale),
     Allocates,
@@ -188,8 +191,13 @@ pub struct Subject {
     pub addresses: Vec<u64>,
 }
 
-/// All steps as moments, in order.
-pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject) -> Vec<Moment> {
+/// All steps as moments, in order. `failed_calls`: those of the runtime.
+pub fn moments(
+    recording: &Recording,
+    places: &mut Places<'_>,
+    subject: &Subject,
+    failed_calls: &[(u64, String)],
+) -> Vec<Moment> {
     let sharing = Sharing::of(recording);
     let mut objects: BTreeMap<u64, BTreeSet<WorkerId>> = BTreeMap::new();
     for step in recording.steps.iter().filter(|step| is_object(step.operation.kind)) {
@@ -204,8 +212,11 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
         if let Some(line) = &own {
             lines.insert(step.worker, line.clone());
         }
-        let line = own.or_else(|| lines.get(&step.worker).cloned());
+        let of_harness = own.is_none() && places.frames(&step.stack).iter().any(is_harness);
+        let line = own.or_else(|| lines.get(&step.worker).filter(|_| !of_harness).cloned());
         let line = line.or_else(|| places.without_line(&step.stack));
+        // What only a library does tells a reader nothing.
+        let folded = of_harness || line.as_ref().is_some_and(|line| line.file.is_some() && is_library(line));
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {
@@ -241,6 +252,9 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
         if wakes {
             weight = weight.max(Weight::Waiting);
         }
+        if folded && weight < Weight::Subject {
+            weight = Weight::Private;
+        }
         let site = step.stack.first().copied();
         if let Some(name) = &step.fault {
             moments.push(Moment {
@@ -249,7 +263,7 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
                 weight: Weight::Subject,
                 line: line.clone(),
                 site,
-                act: step.stale.map_or_else(|| Act::Fault(name.clone()), Act::Stale),
+                act: step.stale.map_or_else(|| fault(name, step.number, failed_calls), Act::Stale),
                 accesses: Vec::new(),
                 took: Vec::new(),
                 wakes: Vec::new(),
@@ -281,6 +295,11 @@ pub fn moments(recording: &Recording, places: &mut Places<'_>, subject: &Subject
         }
     }
     moments
+}
+
+fn fault(name: &str, number: u64, failed_calls: &[(u64, String)]) -> Act {
+    let how = failed_calls.iter().find(|(step, _)| *step == number).map(|(_, how)| how.clone());
+    Act::Fault { name: name.to_string(), how }
 }
 
 fn touches(access: &RawAccess, address: u64) -> bool {

@@ -42,15 +42,24 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     // A stale value comes first: it is what readers who assume sequential consistency do not expect.
     let stale = facts.moments.iter().any(|moment| matches!(moment.act, Act::Stale(_)));
     let stale = if stale { faults(facts) } else { None };
-    stale.or(sentence).or_else(|| faults(facts))
+    let failed = facts.moments.iter().any(|moment| matches!(moment.act, Act::Fault { how: Some(_), .. }));
+    match (stale.or(sentence), faults(facts)) {
+        // A call that failed is a part of the cause, whatever else is.
+        (Some(sentence), Some(faults)) if failed && !sentence.contains(&faults) => {
+            Some(format!("{sentence}; {faults}"))
+        }
+        (Some(sentence), _) => Some(sentence),
+        (None, faults) => faults,
+    }
 }
 
 /// The faults that happened, if they are few.
 fn faults(facts: &Facts<'_>) -> Option<String> {
     let faults = facts.moments.iter().filter_map(|moment| match &moment.act {
-        Act::Fault(name) => {
+        Act::Fault { name, how } => {
             let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
-            Some(format!("the fault `{name}` happens in step {}{at}", moment.step))
+            let how = how.as_ref().map_or(String::new(), |how| format!(": {how}"));
+            Some(format!("the fault `{name}` happens in step {}{at}{how}", moment.step))
         }
         Act::Stale(stale) => {
             let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));

@@ -75,7 +75,8 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
             plain(format!("chooses {}", values.join(", ")))
         }
         Act::Timeout => plain("its time is up".into()),
-        Act::Fault(name) => plain(format!("fault `{name}`")),
+        Act::Fault { name, how: None } => plain(format!("fault `{name}`")),
+        Act::Fault { name, how: Some(how) } => plain(format!("fault `{name}`: {how}")),
         Act::Stale(stale) => plain(stale.to_string()),
         Act::End => plain("ends".into()),
         Act::Allocates => plain("allocates the block".into()),

@@ -30,6 +30,9 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
             let runtime = &mut scheduler.runtime;
             if let Some(worker) = scheduler.running {
                 let way = runtime.take_failure(worker);
+                if way > 0 {
+                    runtime.call_failed(Jumps::told(clock as u32, way));
+                }
                 runtime.clock_jumps().jump(clock as u32, way);
             }
             let now = scheduler.running.map_or(0, |w| runtime.read_clock_ns(w));

@@ -15,6 +15,17 @@ pub enum Way {
 
 use Way::{Error, Late, Short};
 
+impl Way {
+    /// What becomes of a call of this function, as a clause.
+    pub fn told(self, function: &str) -> String {
+        match self {
+            Error(error) => format!("{function} fails with {}", error.name()),
+            Late(error) => format!("{function} has its effect and fails with {}", error.name()),
+            Short => format!("{function} transfers half of the bytes"),
+        }
+    }
+}
+
 /// The ways in which a function may fail, by POSIX and in practice; none for others.
 ///
 /// No call has EAGAIN: every file here is always ready.

@@ -54,6 +54,9 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     let host = settled(guest);
     let failure = host.scheduler.running.map_or(0, |w| host.scheduler.runtime.take_failure(w)) as usize;
     let way = failure.checked_sub(1).and_then(|index| failures::ways(function.name).get(index).copied());
+    if let Some(way) = way {
+        host.scheduler.runtime.call_failed(way.told(function.name));
+    }
     let prepared = on_memory(guest, function.name, |memory, _, _| prepare(memory, function, arguments))?;
     let (call, targets) = match prepared {
         Ok(prepared) => prepared,

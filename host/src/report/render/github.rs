@@ -38,6 +38,10 @@ impl Renderer for Github {
         self.report.test_ignored(out, test)
     }
 
+    fn test_broken(&mut self, out: &mut dyn Write, name: &str) -> io::Result<()> {
+        self.report.test_broken(out, name)
+    }
+
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
         self.report.test_finished(out, test)
     }

@@ -1,7 +1,7 @@
 //! JUnit XML, for CI services: one suite with the module's tests.
 //!
 //! A bug is a failure, with its kind as the type. A test without a verdict has not passed and is not known to be wrong:
-//! it is an error of the type `inconclusive` or `limit`. A test that the harness ignores is skipped. Every test has its
+//! it is an error of the type `inconclusive`, `limit` or `interrupted`. A test that the harness ignores is skipped. Every test has its
 //! verdict as a property, which distinguishes a proof from a test in which no bug was found.
 
 use super::{RenderOptions, Renderer, bugs};
@@ -77,6 +77,9 @@ fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
         },
         Verdict::Limit(limits) => (NonSuccessKind::Error, "limit", limits.join("; ")),
         Verdict::Inconclusive { what, .. } => (NonSuccessKind::Error, "inconclusive", what.clone()),
+        _ if test.is_interrupted() => {
+            (NonSuccessKind::Error, "interrupted", format!("interrupted after {}", test.extent))
+        }
         Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => {
             return TestCaseStatus::success();
         }

@@ -15,15 +15,23 @@ pub struct Libtest {
     /// Whether to print letters, as the harness's own format `terse`.
     terse: bool,
     explore: bool,
-    /// The names of failed tests, each with the text about its failure.
+    /// Tests with a bug and tests without a verdict: their names, each with the text about the reason.
     failures: Vec<(String, String)>,
+    without_verdict: Vec<(String, String)>,
     /// Reasons why the absence of bugs may mean little, each with the names of the tests.
     doubts: BTreeMap<String, Vec<String>>,
 }
 
 impl Libtest {
     pub fn lines(options: RenderOptions) -> Libtest {
-        Libtest { options, terse: false, explore: false, failures: Vec::new(), doubts: BTreeMap::new() }
+        Libtest {
+            options,
+            terse: false,
+            explore: false,
+            failures: Vec::new(),
+            without_verdict: Vec::new(),
+            doubts: BTreeMap::new(),
+        }
     }
 
     pub fn letters(options: RenderOptions) -> Libtest {
@@ -61,9 +69,13 @@ impl Renderer for Libtest {
         }
     }
 
+    fn test_broken(&mut self, out: &mut dyn Write, _name: &str) -> io::Result<()> {
+        if self.terse { write!(out, "E") } else { writeln!(out, "internal error") }
+    }
+
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
         match self.terse {
-            true => write!(out, "{}", letter(&test.verdict))?,
+            true => write!(out, "{}", letter(test))?,
             false => writeln!(out, "{}", result(test))?,
         }
         let output = test.first_output.trim_end();
@@ -73,7 +85,11 @@ impl Renderer for Libtest {
         if !test.verdict.is_good() {
             let notes: String = test.notes.iter().map(|note| format!("  note: {note}\n")).collect();
             let bugs = bugs::descriptions(test, self.explore, &self.options);
-            self.failures.push((test.name.clone(), bugs + &notes));
+            let list = match test.verdict {
+                Verdict::Bug => &mut self.failures,
+                _ => &mut self.without_verdict,
+            };
+            list.push((test.name.clone(), bugs + &notes));
         } else if self.options.nocapture && !output.is_empty() && !self.terse {
             writeln!(out, "{output}")?;
         }
@@ -84,14 +100,10 @@ impl Renderer for Libtest {
         if self.terse {
             writeln!(out)?;
         }
-        if !self.failures.is_empty() {
-            writeln!(out, "\nfailures:")?;
-            self.failures.iter().try_for_each(|(name, bugs)| write!(out, "\n---- {name} ----\n{bugs}"))?;
-            writeln!(out, "\nfailures:")?;
-            self.failures.iter().try_for_each(|(name, _)| writeln!(out, "    {name}"))?;
-        }
+        list(out, "without a verdict", &self.without_verdict)?;
+        list(out, "failures", &self.failures)?;
         for (note, tests) in &self.doubts {
-            writeln!(out, "\nnote: {note} ({})", tests.join(", "))?;
+            writeln!(out, "\nnote: {note} ({})", some_of(tests))?;
         }
         if let Some(tests) = run.not_run {
             writeln!(out, "\n{}", not_run(tests))?;
@@ -104,6 +116,29 @@ impl Renderer for Libtest {
     }
 }
 
+/// The maximum number of tests that a note names.
+const NAMES_MAX: usize = 10;
+
+/// The names of tests, if they are not too many.
+fn some_of(tests: &[String]) -> String {
+    let shown = tests.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match tests.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown}, and {more} more"),
+    }
+}
+
+/// Lists tests under a heading: first with all details, then their names alone.
+fn list(out: &mut dyn Write, heading: &str, tests: &[(String, String)]) -> io::Result<()> {
+    if tests.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{heading}:")?;
+    tests.iter().try_for_each(|(name, details)| write!(out, "\n---- {name} ----\n{details}"))?;
+    writeln!(out, "\n{heading}:")?;
+    tests.iter().try_for_each(|(name, _)| writeln!(out, "    {name}"))
+}
+
 /// Advice for tests that never came to an end.
 fn never_ended(tests: usize) -> String {
     format!(
@@ -114,13 +149,20 @@ fn never_ended(tests: usize) -> String {
     )
 }
 
-/// The last line. A test without a verdict is no success, and is counted separately.
+/// The last line. A test without a verdict is no success, nor is one that was interrupted: they are counted separately.
 fn summary(run: &RunReport) -> String {
-    let passed = run.tests.iter().filter(|test| test.verdict.is_good()).count();
+    let passed = run.tests.iter().filter(|test| test.has_passed()).count();
+    let interrupted = run.tests.iter().filter(|test| test.is_interrupted()).count();
     let explored = run.tests.iter().filter(|test| test.any_choice).count();
     let (inconclusive, limits) = (run.with("inconclusive").len(), run.with("limit").len());
     let mut without_verdict = String::new();
-    for (count, what) in [(inconclusive, "inconclusive"), (limits, "without a verdict")] {
+    for (count, what) in [
+        (inconclusive, "inconclusive"),
+        (limits, "without a verdict"),
+        (interrupted, "interrupted"),
+        (run.not_run.unwrap_or(0), "not run"),
+        (run.broken, "with an internal error"),
+    ] {
         if count > 0 {
             without_verdict += &format!(", {count} {what}");
         }
@@ -133,6 +175,7 @@ fn summary(run: &RunReport) -> String {
             Exit::Interrupted => "interrupted",
             Exit::Limit => "no verdict",
             Exit::Inconclusive => "inconclusive",
+            Exit::InternalError => "internal error",
             _ => "FAILED",
         },
         run.with("bug").len(),
@@ -149,6 +192,7 @@ fn result(test: &TestReport) -> String {
         (Verdict::Bug, _) => "FAILED".into(),
         (Verdict::Limit(limits), _) => format!("no verdict ({})", limits.join("; ")),
         (Verdict::Inconclusive { what, .. }, _) => format!("inconclusive ({what})"),
+        _ if test.is_interrupted() => format!("interrupted ({})", test.extent),
         (Verdict::NothingTested, 0 | 1) => "ok (one worker)".into(),
         (Verdict::NothingTested, workers) => format!("ok ({workers} workers, no choice)"),
         (Verdict::Proved { .. }, _) => format!("ok (proved: {})", test.extent),
@@ -157,11 +201,12 @@ fn result(test: &TestReport) -> String {
 }
 
 /// The result in one letter.
-fn letter(verdict: &Verdict) -> &'static str {
-    match verdict {
+fn letter(test: &TestReport) -> &'static str {
+    match test.verdict {
         Verdict::Bug => "F",
         Verdict::Limit(_) => "L",
         Verdict::Inconclusive { .. } => "?",
+        _ if test.is_interrupted() => "^",
         Verdict::NothingTested | Verdict::Proved { .. } | Verdict::NotFound => ".",
     }
 }
@@ -170,7 +215,7 @@ fn letter(verdict: &Verdict) -> &'static str {
 mod tests {
     use super::*;
     use crate::report::build::Builder;
-    use crate::results::{SearchSummary, Subject, TestResult};
+    use crate::results::{SearchSummary, Stop, Subject, TestResult};
     use crate::statistics::{IterationRecord, StepsMax};
     use crate::symbols::Symbols;
     use coyote_strategies::search::Counts as SearchCounts;
@@ -213,6 +258,11 @@ mod tests {
         deep.limits.insert("it nests too deeply".into());
         let mut states = counts;
         states.states = 21;
+        let interrupted = |records: &[IterationRecord]| {
+            let mut exploration = sampled(records);
+            exploration.stop = Stop::Interrupted;
+            exploration
+        };
         for (exploration, expected) in [
             (sampled(&[fair, fair]), ". ok (2 schedules, 0 unfinished): not found"),
             (sampled(&[fair, starved]), ". ok (2 schedules, 1 unfinished): not found"),
@@ -233,6 +283,11 @@ mod tests {
                 "? inconclusive (no schedule came to its end: an assumption failed in each): inconclusive",
             ),
             (deep, "L no verdict (it nests too deeply): limit"),
+            (interrupted(&[fair]), "^ interrupted (1 schedule, 0 unfinished): not found"),
+            (
+                interrupted(&[]),
+                "? inconclusive (no schedule came to its end before the run was interrupted): inconclusive",
+            ),
             (searched(counts, true), ". ok (proved: all 6 executions): proved"),
             (searched(states, true), ". ok (proved: all 21 states): proved"),
             (searched(counts, false), ". ok (6 executions, not all): not found"),
@@ -247,9 +302,63 @@ mod tests {
             ),
         ] {
             let test = builder.test("t", &exploration);
-            let said = format!("{} {}: {}", letter(&test.verdict), result(&test), test.verdict.name());
+            let said = format!("{} {}: {}", letter(&test), result(&test), test.verdict.name());
             assert_eq!(said, expected);
         }
-        assert_eq!((letter(&Verdict::Bug), Verdict::Bug.name()), ("F", "bug"));
+        let mut test = builder.test("t", &sampled(&[fair]));
+        test.verdict = Verdict::Bug;
+        assert_eq!((letter(&test), test.verdict.name()), ("F", "bug"));
+    }
+
+    fn run(tests: Vec<TestReport>, exit: Exit) -> RunReport {
+        let header = RunHeader {
+            version: "1",
+            module: "m.wasm".into(),
+            seed: 0,
+            strategy: "random".into(),
+            tests: tests.len(),
+            filtered_out: 0,
+            iterations_max: 1,
+            timeout: None,
+            total_timeout: None,
+            explore: false,
+            not_on_target: None,
+        };
+        let (ignored, elapsed) = (Vec::new(), std::time::Duration::ZERO);
+        RunReport { header, tests, ignored, exit, not_run: None, broken: 1, elapsed }
+    }
+
+    /// Failures are tests with a bug, and nothing else.
+    #[test]
+    fn tests_without_a_verdict_are_listed_apart() {
+        let fair = IterationRecord { fair: true, decisions: 1, steps: 9, ..IterationRecord::default() };
+        let endless = IterationRecord { hit_max_steps: true, ..fair };
+        let symbols = Symbols::new(&[]);
+        let builder = Builder { module: Path::new("m.wasm"), symbols: &symbols, host_directories: false };
+        let mut deep = sampled(&[fair]);
+        deep.limits.insert("it nests too deeply".into());
+        let mut bug = builder.test("wrong", &sampled(&[fair]));
+        bug.verdict = Verdict::Bug;
+        let tests = vec![
+            builder.test("fine", &sampled(&[fair])),
+            builder.test("endless", &sampled(&[endless])),
+            bug,
+            builder.test("deep", &deep),
+        ];
+        let mut renderer = Libtest::lines(RenderOptions::default());
+        let mut out = Vec::new();
+        for test in &tests {
+            renderer.test_finished(&mut out, test).unwrap();
+        }
+        renderer.test_broken(&mut out, "broken").unwrap();
+        renderer.run_finished(&mut out, &run(tests, Exit::BugFound)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+        let lists = ["\nwithout a verdict:\n    endless\n    deep\n", "\nfailures:\n    wrong\n"];
+        assert!(at(lists[0]) < at(lists[1]), "{text}");
+        assert!(text.contains("\ninternal error\n"), "{text}");
+        let summary = "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 4 explored, \
+                       0 sequential, 1 inconclusive, 1 without a verdict, 1 with an internal error; finished in";
+        assert!(text.contains(summary), "{text}");
     }
 }

@@ -26,6 +26,7 @@ fn document(run: &RunReport) -> String {
     text += "| test | verdict | explored |\n|---|---|---|\n";
     for test in &run.tests {
         let (name, verdict) = (escaped(&test.name), test.verdict.name());
+        let verdict = if test.is_interrupted() { format!("{verdict}, interrupted") } else { verdict.into() };
         let _ = writeln!(text, "| {name} | {verdict} | {} |", escaped(&test.extent));
     }
     for test in &run.ignored {

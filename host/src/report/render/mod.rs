@@ -53,6 +53,11 @@ pub trait Renderer {
         Ok(())
     }
 
+    /// The test that was started has no result, because of an internal error.
+    fn test_broken(&mut self, _out: &mut dyn Write, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
     fn test_finished(&mut self, _out: &mut dyn Write, _test: &TestReport) -> io::Result<()> {
         Ok(())
     }

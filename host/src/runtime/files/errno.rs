@@ -32,4 +32,33 @@ impl Errno {
     pub const PERM: Errno = Errno(63);
     pub const SPIPE: Errno = Errno(70);
     pub const XDEV: Errno = Errno(75);
+
+    /// The name in C, of the numbers that have a constant here.
+    pub fn name(self) -> String {
+        let name = match self {
+            Errno::BADF => "BADF",
+            Errno::BUSY => "BUSY",
+            Errno::EXIST => "EXIST",
+            Errno::FBIG => "FBIG",
+            Errno::ILSEQ => "ILSEQ",
+            Errno::INVAL => "INVAL",
+            Errno::INTR => "INTR",
+            Errno::IO => "IO",
+            Errno::ISDIR => "ISDIR",
+            Errno::LOOP => "LOOP",
+            Errno::MFILE => "MFILE",
+            Errno::NAMETOOLONG => "NAMETOOLONG",
+            Errno::NOENT => "NOENT",
+            Errno::NOMEM => "NOMEM",
+            Errno::NOSPC => "NOSPC",
+            Errno::NOTDIR => "NOTDIR",
+            Errno::NOTEMPTY => "NOTEMPTY",
+            Errno::NOTSUP => "NOTSUP",
+            Errno::PERM => "PERM",
+            Errno::SPIPE => "SPIPE",
+            Errno::XDEV => "XDEV",
+            Errno(number) => return format!("error {number}"),
+        };
+        format!("E{name}")
+    }
 }

@@ -4,12 +4,15 @@
 // run: -i 1000 --test io_broken --faults io
 // exit: 2
 // line: bug in test io_broken: assertion
+// line: fault `io`: fd_write fails with E
 // run: -i 1000 --test short_broken --faults io
 // exit: 2
 // line: bug in test short_broken: assertion
+// line: fault `io`: fd_write transfers half of the bytes
 // run: -i 1000 --test open_broken --faults io
 // exit: 2
 // line: bug in test open_broken: assertion
+// line: fault `io`: path_open fails with EMFILE
 // run: -i 1000 --test thread_broken --faults thread
 // exit: 2
 // line: bug in test thread_broken: assertion
@@ -19,9 +22,11 @@
 // run: -i 1000 --test clock_broken --faults clock
 // exit: 2
 // line: bug in test clock_broken: assertion
+// line: fault `clock`: CLOCK_
 // run: -i 1000 --test random_broken --faults random
 // exit: 2
 // line: bug in test random_broken: assertion
+// line: fault `random`: all bytes of random_get are 0
 // run: -s dpor --test io_broken --faults thread,alloc,clock,random,spurious,try-lock
 // exit: 0
 // run: -s dpor --test thread_broken --faults io,clock,random,spurious,try-lock

@@ -1,5 +1,5 @@
-//! Properties of a module that determine the defaults of some options: known libraries, by the names of their
-//! functions, and imports.
+//! Properties of a module that determine the defaults of some options and the assumptions of verdicts: known libraries,
+//! by the names of their functions, and imports.
 
 use crate::runtime::{FaultClass, Faults};
 use std::str::FromStr;
