@@ -1,5 +1,6 @@
 //! The user's options. They are part of cache keys and of traces, so they are plain data.
 
+use crate::original::Original;
 use serde::{Deserialize, Serialize};
 
 /// Which operations are scheduling points. Each level contains the ones before it.
@@ -46,7 +47,7 @@ pub struct Options {
     /// If not empty: only these functions' own memory accesses are scheduling points.
     pub points_only_in: Vec<String>,
     /// Whether the host is told which memory a step touches without a scheduling point: for searches that
-    /// rely on footprints. Changes neither points nor sites.
+    /// rely on footprints, and always for modules that import `coyote.wait_until`. Changes neither points nor sites.
     pub footprints: bool,
     /// Whether the host is told of events that order accesses without being scheduling points: whether a
     /// compare-exchange wrote, and the atomic accesses and fences of functions that the user left out. For
@@ -78,6 +79,11 @@ pub enum Mutant {
 }
 
 impl Options {
+    /// The options with those that a module needs in any case: the host compares what predicates access.
+    pub(crate) fn needed_by(&self, original: &Original) -> Options {
+        Options { footprints: self.footprints || original.waits_until, ..self.clone() }
+    }
+
     /// Whether the host is told what allocators do.
     pub fn follows_allocators(&self) -> bool {
         self.memory_errors || self.follows_owners() || self.footprints

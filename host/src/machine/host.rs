@@ -214,6 +214,9 @@ impl Host {
             return;
         }
         runtime.footprint.seen(seen, object, size);
+        if matches!(seen.0, rt::Seen::MemoryRead | rt::Seen::MemoryWrite) {
+            runtime.record_for_predicate(worker, object.into(), size);
+        }
         let effect = match seen.0 {
             rt::Seen::MemoryRead => Effect::Read,
             rt::Seen::MemoryWrite => Effect::Write,

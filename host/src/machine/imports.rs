@@ -283,6 +283,21 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "atomic_end", |mut guest: Guest| {
         settled(&mut guest).scheduler.atomic_exit();
     })?;
+    linker.func_wrap(guest::MODULE, "suppress", |mut guest: Guest| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        scheduler.within_section(Runtime::suppress);
+    })?;
+    linker.func_wrap(guest::MODULE, "resume", |mut guest: Guest| -> Result<()> {
+        let host = settled(&mut guest);
+        match host.scheduler.within_section(Runtime::resume) {
+            Some(false) => Err(host.stop(BugKind::Misuse, Evidence::Misuse(Misuse::Resume)).into()),
+            _ => Ok(()),
+        }
+    })?;
+    linker.func_wrap(guest::MODULE, "evaluated", |mut guest: Guest, holds: i32| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        scheduler.within_section(|runtime, worker| runtime.end_evaluation(worker, holds != 0));
+    })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
         let scheduler = &mut settled(&mut guest).scheduler;
         scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w) as i64)
