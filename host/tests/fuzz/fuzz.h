@@ -140,8 +140,8 @@ typedef short unaligned_short __attribute__((aligned(1)));
 typedef long long unaligned_long __attribute__((aligned(1)));
 
 /* Predicates for coyote_wait_until. */
-static int x_is(void *value) {
-  return o.x == (intptr_t)value;
+static int x_is_at_least(void *value) {
+  return o.x >= (intptr_t)value;
 }
 
 static int x_and_y(void *unused) {

@@ -1,28 +1,25 @@
-//! Green threads: each is a worker with a stack of its own, and only the one whose turn it is runs. The others wait for
-//! their turn, so that a switch is a change of one number.
+//! Green threads: each is a worker with a stack of its own, and only the one whose turn it is runs. The others wait, each
+//! for a flag of its own, so that a switch wakes nobody else.
 
 use coyote::sync::Mutex;
 use coyote::{nondet, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The library.
-#[derive(Default)]
 struct Green {
-    /// The green thread that runs.
-    turn: AtomicUsize,
+    /// Whether it is this green thread's turn.
+    turns: Vec<AtomicBool>,
     ready: Mutex<Vec<usize>>,
 }
-
-/// The turn of nobody: all green threads have ended.
-const NOBODY: usize = usize::MAX;
 
 impl Green {
     /// Runs green threads, each with its number, until all have ended.
     fn run(threads: Vec<Box<dyn FnOnce(&Green, usize) + Send>>) {
-        let green = Arc::new(Green { turn: AtomicUsize::new(NOBODY), ready: Mutex::default() });
-        green.ready.lock().extend(0..threads.len());
+        let numbers = 0..threads.len();
+        let turns = numbers.clone().map(|_| AtomicBool::new(false)).collect();
+        let green = Arc::new(Green { turns, ready: Mutex::new(numbers.collect()) });
         let start = |(number, main): (usize, Box<dyn FnOnce(&Green, usize) + Send>)| {
             let green = Arc::clone(&green);
             thread::spawn(move || {
@@ -37,17 +34,17 @@ impl Green {
     }
 
     fn wait_for_turn(&self, number: usize) {
-        coyote::wait_until(|| self.turn.load(Ordering::Acquire) == number);
+        coyote::wait_until(|| self.turns[number].swap(false, Ordering::Acquire));
     }
 
     /// Gives the turn to one of those that are ready. Which one is for the tool to choose.
     fn switch(&self) {
         let mut ready = self.ready.lock();
-        let next = match ready.len() {
-            0 => NOBODY,
-            count => ready.remove(nondet::int(0..count)),
-        };
-        self.turn.store(next, Ordering::Release);
+        let count = ready.len();
+        if count > 0 {
+            let next = ready.remove(nondet::int(0..count));
+            self.turns[next].store(true, Ordering::Release);
+        }
     }
 
     /// Lets other green threads run.

@@ -2,10 +2,10 @@
 // flags: -g -O1
 // run: -s dpor
 // exit: 0
-// line: proved
+// line: . Proved: no bug
 // run: -s stateful
 // exit: 0
-// line: proved
+// line: . Proved: no bug
 // run: -i 500
 // exit: 0
 // run: --memory weak -i 500
@@ -17,7 +17,7 @@
 // line: bug in test main: assertion
 // run: -i 500 -- torn
 // exit: 2
-// line: bug in test main: assertion
+// line: bug in test main: data-race
 // run: -s dpor -- kept
 // exit: 2
 // line: bug in test main: deadlock
