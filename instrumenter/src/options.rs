@@ -1,6 +1,5 @@
 //! The user's options. They are part of cache keys and of traces, so they are plain data.
 
-use crate::original::Original;
 use serde::{Deserialize, Serialize};
 
 /// Which operations are scheduling points. Each level contains the ones before it.
@@ -79,9 +78,9 @@ pub enum Mutant {
 }
 
 impl Options {
-    /// The options with those that a module needs in any case: the host compares what predicates access.
-    pub(crate) fn needed_by(&self, original: &Original) -> Options {
-        Options { footprints: self.footprints || original.waits_until, ..self.clone() }
+    /// The options for a module, which may need more: the host compares what predicates access.
+    pub(crate) fn for_module(&self, waits_until: bool) -> Options {
+        Options { footprints: self.footprints || waits_until, ..self.clone() }
     }
 
     /// Whether the host is told what allocators do.

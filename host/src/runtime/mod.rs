@@ -47,6 +47,7 @@ mod opportunities;
 mod output;
 pub mod panic;
 mod perform;
+mod predicate;
 mod predicates;
 pub mod released;
 mod stacks;

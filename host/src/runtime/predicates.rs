@@ -13,47 +13,9 @@
 //! In the relation, a step that changes what an evaluation accessed enables the next one, as a notification does. Such
 //! steps do not commute with each other: the first one is the one that wakes.
 
+use super::predicate::Predicate;
 use super::{Performed, Request, Runtime, Wake};
 use coyote_strategies::{Access, Class, Effect, Event, WorkerId};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The last evaluation of a worker's predicate.
-#[derive(Clone, Debug, Default)]
-pub struct Predicate {
-    /// The worker evaluates it now.
-    evaluating: bool,
-    /// The bytes of memory that the evaluation accessed, with their present values: `None` in the step of the access.
-    bytes: BTreeMap<u32, Option<u8>>,
-    /// The objects of its read points.
-    objects: BTreeSet<u32>,
-    /// Whether another worker changed any of this after the evaluation accessed it.
-    changed: bool,
-}
-
-impl Predicate {
-    /// What decides how the worker goes on. The values are those of memory.
-    pub(super) fn state(&self) -> (bool, bool, Vec<u32>, &BTreeSet<u32>) {
-        (self.evaluating, self.changed, self.bytes.keys().copied().collect(), &self.objects)
-    }
-
-    /// Whether an access is of one of the bytes.
-    fn overlaps(&self, access: &Access) -> bool {
-        let clamp = |n: u64| n.min(u64::from(u32::MAX)) as u32;
-        let (first, end) = (clamp(access.object), clamp(access.object + u64::from(access.size)));
-        access.class == Class::Memory && first < end && self.bytes.range(first..end).next().is_some()
-    }
-
-    /// Compares the bytes with memory. Returns whether any has changed.
-    fn compare(&mut self, memory: &[u8]) -> bool {
-        let mut differs = false;
-        for (address, value) in &mut self.bytes {
-            let now = memory.get(*address as usize).copied();
-            differs |= value.is_some() && *value != now;
-            *value = now;
-        }
-        differs
-    }
-}
 
 impl Runtime {
     /// Whether some worker evaluates a predicate, or waits until one holds: then [`Runtime::compare_predicates`] must

@@ -2,7 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
-use super::predicates::Predicate;
+use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;

@@ -386,19 +386,6 @@ impl Scheduler {
         self.running.map(|worker| change(&mut self.runtime, worker))
     }
 
-    pub fn atomic_enter(&mut self) {
-        self.end_checked = false;
-        if let Some(worker) = self.running {
-            self.runtime.atomic_enter(worker);
-        }
-    }
-
-    pub fn atomic_exit(&mut self) {
-        if let Some(worker) = self.running {
-            self.runtime.atomic_exit(worker);
-        }
-    }
-
     /// Announces an operation of the running worker that may block or need a value.
     pub fn announce(&mut self, operation: Operation, request: Request, context: &mut Context) -> PointResult {
         let Some(worker) = self.running else { return PointResult::Return(0) };
