@@ -5,7 +5,7 @@ use crate::orderings::{self, Orderings};
 use crate::preview1;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
-use coyote_abi::rt;
+use coyote_abi::{guest, rt};
 use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, ExternType, HeapType, Module, ValType};
@@ -74,7 +74,7 @@ impl Artifact {
         engine: &Engine,
         original: Arc<[u8]>,
         instrumented: Instrumented,
-        options: Options,
+        mut options: Options,
     ) -> Result<Artifact> {
         let module = Module::new(engine, &instrumented.wasm)
             .map_err(|e| anyhow!("the instrumented module cannot be compiled: {e:#}"))?;
@@ -82,7 +82,9 @@ impl Artifact {
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
+        let waits = module.imports().any(|i| i.module() == rt::MODULE && i.name() == guest::WAIT_UNTIL);
         let table = Arc::new(instrumented.table);
+        options.footprints |= waits;
         Ok(Artifact {
             module,
             orderings: Arc::new(orderings::OnDemand::new(original.clone(), table.clone())),
@@ -140,6 +142,12 @@ impl Artifact {
             ExternType::Global(global) => !global.content().matches(&ValType::FUNCREF),
             _ => false,
         })
+    }
+
+    /// Whether the guest imports this function of module `coyote`.
+    pub(crate) fn imports(&self, name: &str) -> bool {
+        let ours = [guest::MODULE, rt::MODULE];
+        self.module.imports().any(|import| ours.contains(&import.module()) && import.name() == name)
     }
 
     /// Whether the guest can observe the time: from a clock, from how long it waits until a point in time, or from the

@@ -161,6 +161,8 @@ pub enum Misuse {
         /// The number that the guest gave.
         heat: u32,
     },
+    /// Scheduling points were resumed that were not suppressed.
+    Resume,
     /// A text that the guest passed does not lie in memory.
     TextOutside {
         /// Its address.
@@ -470,6 +472,7 @@ impl Misuse {
                 Misuse::TextOutside { address, bytes } => {
                     format!("a text of {bytes} bytes at {address:#x} lies outside of memory")
                 }
+                Misuse::Resume => "scheduling points are resumed that are not suppressed".into(),
                 Misuse::Heat { heat } => format!("a monitor is made {heat}, which is neither 0, 1 nor 2"),
                 _ => "a choice among no values".into(),
             };
@@ -502,6 +505,7 @@ impl Misuse {
             Misuse::JoinOfNobody { .. } => "join",
             Misuse::Told { .. } => "told",
             Misuse::NoValues => "choice",
+            Misuse::Resume => "resume",
             Misuse::Heat { .. } => "heat",
             Misuse::TextOutside { .. } => "text",
             Misuse::Object { act, .. } => match act {

@@ -102,6 +102,7 @@ pub fn instrument_with(
 ) -> Result<Instrumented, Error> {
     let original = check::check(wasm, options)?;
     watch(Stage::Done("check"));
+    let options = &options.for_module(original.waits_until);
     let mut draft = pipeline.run(wasm, &original, options, watch)?;
     let intermediate = emit::emit(&mut draft)?;
     watch(Stage::Done("emit"));
@@ -118,6 +119,7 @@ pub fn instrument_with(
 #[doc(hidden)]
 pub fn intermediate(wasm: &[u8], options: &Options) -> Result<Vec<u8>, Error> {
     let original = check::check(wasm, options)?;
+    let options = &options.for_module(original.waits_until);
     let mut draft = Pipeline::new().run(wasm, &original, options, &mut unwatched)?;
     Ok(emit::emit(&mut draft)?.wasm)
 }

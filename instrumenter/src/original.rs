@@ -31,6 +31,8 @@ pub struct Original {
     pub libtest: bool,
     /// Whether it imports `coyote.spawn`.
     pub spawns: bool,
+    /// Whether it imports `coyote.wait_until`.
+    pub waits_until: bool,
     /// Index of the global that is the shadow stack pointer.
     pub stack_pointer: Option<u32>,
     /// Names of the globals that have one, by index.
@@ -242,6 +244,8 @@ impl<'a> Reader<'a> {
             return Err(Error::Instrumented);
         }
         original.wasi_threads = imports.iter().any(|i| i.module == "wasi" && i.name == "thread-spawn");
+        let waits = |i: &Import| i.module == guest::MODULE && i.name == guest::WAIT_UNTIL;
+        original.waits_until = imports.iter().any(waits);
         original.spawns = imports.iter().any(|i| i.module == guest::MODULE && i.name == "spawn");
         for wasmparser::Export { name, kind, index } in self.exports {
             self.linked |= LINKED_EXPORTS.contains(&name);

@@ -39,6 +39,8 @@ macro_rules! classes {
             Descriptor,
             /// Internal state of the system that the relation has to order too.
             Other,
+            /// State outside of memory, by the number that the guest's read points and write points give it.
+            Outside,
         }
 
         impl Class {

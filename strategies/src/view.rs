@@ -70,6 +70,7 @@ impl Operation {
             // All files together are one object: which file a path leads to is not known before, nor which
             // files a library function accesses.
             OpKind::File | OpKind::Call => Some((Class::File, 0)),
+            OpKind::ReadPoint | OpKind::WritePoint => Some((Class::Outside, self.object)),
             kind if kind.releases() => None,
             kind => Class::of_sync_object(kind).map(|class| (class, self.object)),
         }

@@ -55,6 +55,9 @@ const fn plain(
 pub const CALL_ENTRY: &str = "call_entry";
 /// See [`CALL_ENTRY`]; this one calls the program's `main`.
 pub const CALL_MAIN: &str = "call_main";
+/// An import of which [`IMPORTS`] says what it does. The instrumenter has the host told of every access of memory by
+/// modules that have it.
+pub const WAIT_UNTIL: &str = "wait_until";
 /// An import whose calls the instrumenter removes from the module.
 pub const ORDER: &str = "order";
 
@@ -105,6 +108,43 @@ pub const IMPORTS: &[Import] = &[
          its address. An empty text means that it is unknown. If `more` is 0, this replaces earlier calls.",
     ),
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
+    point(
+        "interleave",
+        &[],
+        None,
+        OpKind::Interleave,
+        "A scheduling point, and nothing else. Unlike yield, it does not ask that another worker runs next.",
+    ),
+    point(
+        "read_point",
+        &[("object", I32)],
+        None,
+        OpKind::ReadPoint,
+        "What follows, up to the next scheduling point, reads state outside of memory that has this number.",
+    ),
+    point(
+        "write_point",
+        &[("object", I32)],
+        None,
+        OpKind::WritePoint,
+        "What follows, up to the next scheduling point, changes state outside of memory that has this number.",
+    ),
+    point(
+        WAIT_UNTIL,
+        &[],
+        None,
+        OpKind::WaitUntil,
+        "Begins to evaluate a predicate, as an atomic section that evaluated ends. If the caller's last evaluation \
+         was false, first blocks until another worker has changed memory that it accessed, or has executed a \
+         write_point of the object of one of its read_points.",
+    ),
+    plain(
+        "evaluated",
+        &[("holds", I32)],
+        None,
+        "Ends the evaluation that wait_until began: 0 if the predicate does not hold. The caller must then call \
+         wait_until again.",
+    ),
     point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
     plain("now", &[], Some(I64), "Returns the virtual time since the start of the test in nanoseconds."),
     point(
@@ -411,6 +451,14 @@ pub const IMPORTS: &[Import] = &[
          blocked. No scheduling point: a fence before it is one.",
     ),
     plain("atomic_end", &[], None, "Ends an atomic section."),
+    plain(
+        "suppress",
+        &[],
+        None,
+        "As atomic_begin, for a scope that the program says has no scheduling points: proofs state it as an \
+         assumption.",
+    ),
+    plain("resume", &[], None, "Ends the scope of the matching suppress; a bug of the guest without one."),
     plain(
         CALL_MAIN,
         &[("entry", I32), ("count", I32), ("arguments", I32), ("environment", I32)],

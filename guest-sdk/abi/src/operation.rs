@@ -119,6 +119,15 @@ kinds! {
     Call = 62 "call",
     /// A place where a fault may happen: the chosen value says whether it does, and which one.
     Fault = 63 "fault",
+    /// An explicit scheduling point; has no other effect.
+    Interleave = 64 "interleave",
+    /// A read of state outside of memory, by a number.
+    ReadPoint = 65 "read-point",
+    /// A change of state outside of memory, by a number.
+    WritePoint = 66 "write-point",
+    /// The beginning of an evaluation of a predicate. Blocks after one that was false, until what it accessed has
+    /// changed.
+    WaitUntil = 67 "wait-until",
 }
 
 /// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, whether an
@@ -177,6 +186,7 @@ impl OpKind {
                     | OpKind::FutexNotify
                     | OpKind::SemaphorePost
                     | OpKind::BarrierWait
+                    | OpKind::WritePoint
                     | OpKind::ChooseBool
                     | OpKind::ChooseInt
                     | OpKind::Fault

@@ -400,6 +400,47 @@ static inline void coyote_yield(void) {
   coyote_raw_yield();
 }
 
+/* ---- Hand-made runtimes: docs/runtimes.md ---- */
+
+/* A scheduling point, and nothing else. coyote_yield also asks that another worker runs, for loops that wait. */
+static inline void coyote_interleave(void) {
+  coyote_raw_interleave();
+}
+
+/* Scheduling points before state that is not in memory is read or changed: state with this number, which the program
+ * chooses. Searches take them as accesses of it. */
+static inline void coyote_point_read(uint32_t object) {
+  coyote_raw_read_point(object);
+}
+
+static inline void coyote_point_write(uint32_t object) {
+  coyote_raw_write_point(object);
+}
+
+/* Blocks until `predicate(argument)` is not 0. An evaluation is one step. After one that was 0, the worker is blocked
+ * until another worker has changed memory that the evaluation accessed, or has called coyote_point_write for an object
+ * for which the evaluation called coyote_point_read. Where the predicate holds it may also change memory; else it must
+ * leave everything as it was. */
+static inline void coyote_wait_until(int (*predicate)(void *argument), void *argument) {
+  int holds;
+  do {
+    coyote_raw_wait_until();
+    holds = predicate(argument) != 0;
+    coyote_raw_evaluated(holds);
+  } while (!holds);
+}
+
+/* Begins a scope without scheduling points, which the matching coyote_resume ends. It begins with a scheduling point;
+ * then other workers run only while this one is blocked or calls coyote_yield. Proofs state this as an assumption. */
+static inline void coyote_suppress(void) {
+  coyote_raw_interleave();
+  coyote_raw_suppress();
+}
+
+static inline void coyote_resume(void) {
+  coyote_raw_resume();
+}
+
 /* Blocks for a span of virtual time. */
 static inline void coyote_sleep_ns(uint64_t nanoseconds) {
   coyote_raw_sleep(nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds);

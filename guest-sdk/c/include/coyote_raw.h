@@ -65,6 +65,33 @@ void coyote_raw_awaits(uint32_t semaphore, uint32_t what, uint32_t length, uint3
 COYOTE_IMPORT("yield")
 void coyote_raw_yield(void);
 
+/* A scheduling point, and nothing else. Unlike yield, it does not ask that another
+ * worker runs next. (point) */
+COYOTE_IMPORT("interleave")
+void coyote_raw_interleave(void);
+
+/* What follows, up to the next scheduling point, reads state outside of memory that has
+ * this number. (point) */
+COYOTE_IMPORT("read_point")
+void coyote_raw_read_point(uint32_t object);
+
+/* What follows, up to the next scheduling point, changes state outside of memory that
+ * has this number. (point) */
+COYOTE_IMPORT("write_point")
+void coyote_raw_write_point(uint32_t object);
+
+/* Begins to evaluate a predicate, as an atomic section that evaluated ends. If the
+ * caller's last evaluation was false, first blocks until another worker has changed
+ * memory that it accessed, or has executed a write_point of the object of one of its
+ * read_points. (point) */
+COYOTE_IMPORT("wait_until")
+void coyote_raw_wait_until(void);
+
+/* Ends the evaluation that wait_until began: 0 if the predicate does not hold. The
+ * caller must then call wait_until again. */
+COYOTE_IMPORT("evaluated")
+void coyote_raw_evaluated(uint32_t holds);
+
 /* Blocks for a span of virtual time. (point) */
 COYOTE_IMPORT("sleep")
 void coyote_raw_sleep(int64_t nanoseconds);
@@ -283,6 +310,15 @@ void coyote_raw_atomic_begin(void);
 /* Ends an atomic section. */
 COYOTE_IMPORT("atomic_end")
 void coyote_raw_atomic_end(void);
+
+/* As atomic_begin, for a scope that the program says has no scheduling points: proofs
+ * state it as an assumption. */
+COYOTE_IMPORT("suppress")
+void coyote_raw_suppress(void);
+
+/* Ends the scope of the matching suppress; a bug of the guest without one. */
+COYOTE_IMPORT("resume")
+void coyote_raw_resume(void);
 
 /* Calls table entry `entry`, a program's main, by its own type, which may lack the last
  * arguments and the result. A missing result is 0. */

@@ -46,6 +46,7 @@
 //! - [`fault`]: fault points, where the tool can inject faults.
 //! - [`linearize`]: checks that the histories of workers are linearizable.
 //! - [`monitor`]: liveness properties: what must eventually happen.
+//! - [`runtime`] and [`point`]: explicit scheduling points and waits for a predicate, for hand-made runtimes.
 //! - [`report`]: failures, assumptions, hints, and the log.
 
 pub mod actor;
@@ -56,7 +57,9 @@ pub mod monitor;
 mod native;
 pub mod net;
 pub mod nondet;
+pub mod point;
 pub mod report;
+pub mod runtime;
 pub mod sync;
 mod sys;
 pub mod task;
@@ -66,6 +69,7 @@ mod worker;
 
 pub use coyote_macros::{recover, setup, test};
 pub use report::{assume, happens_after, happens_before, hint};
+pub use runtime::{Suppressed, interleave, suppress, wait_until};
 pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};
 
 /// Functions that the expansion of the SDK's macros calls. Not part of the interface.

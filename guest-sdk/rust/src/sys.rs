@@ -54,6 +54,11 @@ imports! {
         fn detach = "detach"(worker: i32);
         fn current = "current"() -> i32;
         fn yield_now = "yield"();
+        fn interleave = "interleave"();
+        fn read_point = "read_point"(object: i32);
+        fn write_point = "write_point"(object: i32);
+        fn wait_until = "wait_until"();
+        fn evaluated = "evaluated"(holds: i32);
         fn sleep = "sleep"(nanoseconds: i64);
         fn now = "now"() -> i64;
         fn mutex_lock = "mutex_lock"(mutex: i32, timeout_ns: i64) -> i32;
@@ -83,6 +88,8 @@ imports! {
         fn fault_stop = "fault_stop"();
         fn atomic_begin = "atomic_begin"();
         fn atomic_end = "atomic_end"();
+        fn suppress = "suppress"();
+        fn resume = "resume"();
         fn assume = "assume"(condition: i32);
         fn hint = "hint"(value: i64);
         fn happens_before = "happens_before"(object: i32);

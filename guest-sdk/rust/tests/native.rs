@@ -307,3 +307,69 @@ fn values_are_chosen_within_their_bounds() {
     }
     assert!(!coyote::fault::point("nothing goes wrong"));
 }
+
+#[coyote::test]
+fn a_predicate_makes_a_lock() {
+    let (lock, count) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    coyote::wait_until(|| lock.swap(1, SeqCst) == 0);
+                    let before = count.load(SeqCst);
+                    coyote::interleave();
+                    count.store(before + 1, SeqCst);
+                    lock.store(0, SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 200);
+}
+
+/// What a predicate waits for may be under a lock of the SDK, and come after a sleep.
+#[coyote::test]
+fn a_predicate_may_lock() {
+    let items = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(3600));
+            items.lock().push(1);
+        });
+        coyote::wait_until(|| items.lock().pop().is_some());
+    });
+}
+
+#[coyote::test]
+#[should_panic(expected = "deadlock: every worker waits for another one")]
+fn predicates_that_nobody_makes_true_are_a_deadlock() {
+    let (flag, mutex) = (AtomicU32::new(0), Mutex::new(()));
+    thread::scope(|scope| {
+        let _held = mutex.lock();
+        scope.spawn(|| coyote::wait_until(|| flag.load(SeqCst) == 1));
+        scope.spawn(|| coyote::wait_until(|| flag.load(SeqCst) == 2));
+        scope.spawn(|| drop(mutex.lock()));
+        coyote::wait_until(|| flag.load(SeqCst) == 3);
+    });
+}
+
+#[coyote::test]
+fn scopes_without_points_exclude_each_other() {
+    let count = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for object in 0..4 {
+            let count = &count;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    coyote::point::read(object);
+                    let _outer = coyote::suppress();
+                    let _inner = coyote::suppress();
+                    let before = count.load(SeqCst);
+                    coyote::point::write(object);
+                    count.store(before + 1, SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 200);
+}

@@ -228,6 +228,7 @@ pub(crate) fn doing(
             format!("waits for the end of {}", runtime.title(awaited))
         }
         Request::Sleep { .. } if blocked => "sleeps".into(),
+        Request::WaitUntil if blocked => "waits until its predicate holds".into(),
         Request::Assume => "stopped at an assumption that does not hold".into(),
         _ if pending.operation.object != 0 => {
             let operation = &pending.operation;

@@ -37,6 +37,9 @@ fn of_points(plan: &Plan) -> Vec<String> {
     if plan.settings.timers == Timers::Ordered {
         assumptions.push("timeouts in their order".into());
     }
+    if plan.artifact.imports("suppress") {
+        assumptions.push("scopes in which the program suppresses scheduling points are atomic".into());
+    }
     match options.points {
         Points::Heap => {}
         Points::Atomic => assumptions.push("no races on plain memory".into()),

@@ -33,6 +33,7 @@ pub fn with_memory<R>(
     let touched = memory.into_touched();
     if let Some(worker) = host.scheduler.running {
         for access in &touched {
+            host.scheduler.runtime.record_for_predicate(worker, access.object, access.size);
             host.scheduler.runtime.observe_access(worker, access, AccessSource::Host, false);
         }
         if host.scheduler.asks_about(&touched) {

@@ -12,6 +12,7 @@ use crate::evidence::Evidence;
 use crate::observe::{AccessSource, Event, Interest, Observers};
 use crate::orderings::OnDemand;
 use crate::outcome::{Bug, BugKind, Outcome};
+use crate::runtime::Runtime;
 use crate::runtime::heap::Change;
 pub use crate::world::World;
 use coyote_abi::rt::{self, GLOBAL_BYTES};
@@ -214,6 +215,9 @@ impl Host {
             return;
         }
         runtime.footprint.seen(seen, object, size);
+        if matches!(seen.0, rt::Seen::MemoryRead | rt::Seen::MemoryWrite) {
+            runtime.record_for_predicate(worker, object.into(), size);
+        }
         let effect = match seen.0 {
             rt::Seen::MemoryRead => Effect::Read,
             rt::Seen::MemoryWrite => Effect::Write,
@@ -234,7 +238,7 @@ impl Host {
     /// See [`coyote_abi::rt::ALLOCATOR_ENTER`]. Returns whether detectors must be asked about the block that is given
     /// back.
     pub fn allocator_enter(&mut self, old: u32) -> bool {
-        self.scheduler.atomic_enter();
+        self.scheduler.within_section(Runtime::atomic_enter);
         let worker = self.allocates();
         let wrong = self.scheduler.runtime.heap.enter(worker, old).is_some();
         wrong || old != 0 && self.scheduler.runtime.stream.wants(Interest::VETOES)
@@ -242,7 +246,7 @@ impl Host {
 
     /// See [`coyote_abi::rt::ALLOCATOR_EXIT`].
     pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) {
-        self.scheduler.atomic_exit();
+        self.scheduler.within_section(Runtime::atomic_exit);
         let worker = self.allocates();
         let before = self.scheduler.runtime.heap.is_known();
         let failed = self.scheduler.runtime.heap.fails(worker, change);

@@ -67,10 +67,10 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         accessed(&mut guest, result, |host| host.operation(site as u32, 0))
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_ENTER, |mut guest: Guest| {
-        settled(&mut guest).scheduler.atomic_enter();
+        settled(&mut guest).scheduler.within_section(Runtime::atomic_enter);
     })?;
     linker.func_wrap(rt::MODULE, rt::ATOMIC_EXIT, |mut guest: Guest| {
-        settled(&mut guest).scheduler.atomic_exit();
+        settled(&mut guest).scheduler.within_section(Runtime::atomic_exit);
     })?;
     linker.func_wrap(rt::MODULE, rt::SEEN, |mut guest: Guest, what: i32, object: i32, size: i32| {
         settled(&mut guest).seen(what, object as u32, size as u32);
@@ -278,10 +278,25 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         settled(&mut guest).scheduler.runtime.set_worker_local_word(address as u32);
     })?;
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
-        settled(&mut guest).scheduler.atomic_enter();
+        settled(&mut guest).scheduler.within_section(Runtime::atomic_enter);
     })?;
     linker.func_wrap(guest::MODULE, "atomic_end", |mut guest: Guest| {
-        settled(&mut guest).scheduler.atomic_exit();
+        settled(&mut guest).scheduler.within_section(Runtime::atomic_exit);
+    })?;
+    linker.func_wrap(guest::MODULE, "suppress", |mut guest: Guest| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        scheduler.within_section(Runtime::suppress);
+    })?;
+    linker.func_wrap(guest::MODULE, "resume", |mut guest: Guest| -> Result<()> {
+        let host = settled(&mut guest);
+        match host.scheduler.within_section(Runtime::resume) {
+            Some(false) => Err(host.stop(BugKind::Misuse, Evidence::Misuse(Misuse::Resume)).into()),
+            _ => Ok(()),
+        }
+    })?;
+    linker.func_wrap(guest::MODULE, "evaluated", |mut guest: Guest, holds: i32| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        scheduler.within_section(|runtime, worker| runtime.end_evaluation(worker, holds != 0));
     })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
         let scheduler = &mut settled(&mut guest).scheduler;

@@ -4,7 +4,7 @@ use super::calls::announce;
 use super::host::Host;
 use crate::runtime::{Lock, ObjectId, Request};
 use coyote_abi::rt;
-use coyote_strategies::Class;
+use coyote_strategies::{Class, Effect};
 use wasmtime::{Caller, Linker, Result};
 
 /// Each line: name and parameters as in the contract, the operation's object, the request. A result is named
@@ -30,6 +30,10 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         "join"(worker: u32) = worker, Request::Join { handle: worker };
         "exit"() = 0u32, Request::Exit;
         "yield"() = 0u32, Request::Step;
+        "interleave"() = 0u32, Request::Step;
+        "read_point"(object: u32) = object, Request::Outside { object, effect: Effect::Read };
+        "write_point"(object: u32) = object, Request::Outside { object, effect: Effect::Write };
+        "wait_until"() = 0u32, Request::WaitUntil;
         "sleep"(nanoseconds: i64) = 0u32, Request::Sleep { span_ns: nanoseconds.max(0) as u64 };
         "mutex_init"(mutex: u32, kind: u32) -> error = mutex, init(Mutex, mutex, kind);
         "mutex_destroy"(mutex: u32) -> error = mutex, destroy(Mutex, mutex);

@@ -47,8 +47,10 @@ impl Runtime {
             worker.request = super::Request::Step;
             (worker.waiting, worker.wake) = (false, None);
             (worker.atomic_depth, worker.atomic_ticks, worker.failure) = (0, 0, 0);
+            worker.suppressed = 0;
             // The stack was in memory that is lost.
             (worker.start.stack, worker.stack_block) = (None, None);
+            self.forget_predicate(id);
             self.happened(Event::Ended(id));
         }
         self.stacks.clear();

@@ -25,6 +25,8 @@ impl Runtime {
             assumed_away,
             // Follows from the workers' depths.
             atomic_workers: _,
+            // Follows from the workers' predicates.
+            predicates: _,
             // A mark about the last step.
             may_circle: _,
             sync,
@@ -89,6 +91,8 @@ impl Runtime {
                 detached,
                 atomic_depth,
                 atomic_ticks,
+                suppressed,
+                predicate,
                 // An event of the heap. Only whether the block still exists matters.
                 stack_block: _,
                 worker_local_word,
@@ -108,6 +112,7 @@ impl Runtime {
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
+                (suppressed, predicate.as_ref().map(|predicate| predicate.state())).hash(h);
             });
             sum = sum.wrapping_add(hash);
         }

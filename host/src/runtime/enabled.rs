@@ -50,6 +50,7 @@ impl Runtime {
         if self.worker(id).atomic_depth > 0 {
             self.touch_arrival(request);
         }
+        self.arrive_at_predicate(id, request);
         self.refresh_state(id);
     }
 
@@ -113,7 +114,13 @@ impl Runtime {
         self.steps += 1;
         let looks = matches!(
             self.pending[id.index()].operation.kind,
-            OpKind::Load | OpKind::AtomicLoad | OpKind::Yield | OpKind::Loop | OpKind::Sleep
+            OpKind::Load
+                | OpKind::AtomicLoad
+                | OpKind::Yield
+                | OpKind::Interleave
+                | OpKind::ReadPoint
+                | OpKind::Loop
+                | OpKind::Sleep
         );
         if !looks {
             self.clock.progress(id);
@@ -194,6 +201,23 @@ impl Runtime {
         let ticks = &mut self.workers[id.index()].atomic_ticks;
         *ticks = (*ticks + 1).min(ATOMIC_TICKS_MAX + 1);
         *ticks > ATOMIC_TICKS_MAX
+    }
+
+    /// Records that the worker begins a scope without scheduling points.
+    pub fn suppress(&mut self, id: WorkerId) {
+        self.workers[id.index()].suppressed += 1;
+        self.atomic_enter(id);
+    }
+
+    /// Records that the worker ends its innermost scope without scheduling points. Returns whether there is one.
+    pub fn resume(&mut self, id: WorkerId) -> bool {
+        let suppressed = &mut self.workers[id.index()].suppressed;
+        let is_in_one = *suppressed > 0;
+        if is_in_one {
+            *suppressed -= 1;
+            self.atomic_exit(id);
+        }
+        is_in_one
     }
 
     /// Records that the worker returns from an atomic function.

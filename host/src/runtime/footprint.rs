@@ -223,6 +223,12 @@ impl Runtime {
     /// Records a memory access of the worker that is no scheduling point.
     pub fn touch(&mut self, id: WorkerId, operation: Operation) {
         self.observe_operation(id, operation);
+        if self.has_predicates() {
+            let accesses = self.of_memory(id, operation, self.footprint.told);
+            for access in accesses.into_iter().flatten() {
+                self.record_for_predicate(id, access.object, access.size);
+            }
+        }
         if self.footprint.recording {
             let [access, source] = self.of_memory(id, operation, self.footprint.told);
             access.into_iter().chain(source).for_each(|access| self.footprint.join(access));
@@ -358,6 +364,7 @@ impl Runtime {
             Request::FutexWait { address, bytes: width, .. } if !worker.waiting => {
                 into.extend(bytes(Effect::Read, address.into(), width.into()));
             }
+            Request::Outside { object, effect } => add(Class::Outside, effect, object),
             Request::Sleep { .. } if !worker.waiting => add(Class::Clock, Effect::Write, 0),
             _ => {}
         }

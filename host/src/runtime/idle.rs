@@ -118,6 +118,8 @@ impl Runtime {
             | OpKind::CompareExchange
             | OpKind::Fence
             | OpKind::Yield
+            | OpKind::Interleave
+            | OpKind::ReadPoint
             | OpKind::Loop
             | OpKind::TryLock
             | OpKind::TryReadLock

@@ -67,6 +67,8 @@ impl Runtime {
             children: 0,
             atomic_depth: 0,
             atomic_ticks: 0,
+            suppressed: 0,
+            predicate: None,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             worker_local_word: 0,
             idle_steps: 0,
@@ -158,11 +160,13 @@ impl Runtime {
         }
         let worker = &mut self.workers[id.index()];
         worker.request = Request::Step;
+        worker.suppressed = 0;
         self.atomic_workers -= u32::from(std::mem::take(&mut worker.atomic_depth) > 0);
         if self.current == Some(id) {
             self.current = None;
         }
         let (handle, detached) = (worker.handle, worker.detached);
+        self.forget_predicate(id);
         if detached {
             self.touch_abandoned_stack();
         }

@@ -11,6 +11,7 @@
 //!   can be picked.
 //! - `perform`: what each operation does; with `locks` for acquire and release, `waits` for the end of waits, `atomics`
 //!   for atomic accesses with weak memory, `faults` that the user allowed, and `opportunities` where they may happen.
+//! - `predicates`: waits until a predicate of the guest holds.
 //! - [`awaits`]: objects that tasks report to await.
 //! - `crash`: crashes of the program, which starts again with its files.
 //! - `sync`: the sync objects; `clock`: virtual time.
@@ -46,6 +47,8 @@ mod opportunities;
 mod output;
 pub mod panic;
 mod perform;
+mod predicate;
+mod predicates;
 pub mod released;
 mod stacks;
 pub mod stream;
@@ -117,6 +120,8 @@ pub struct Runtime {
     assumed_away: bool,
     /// Number of workers inside of atomic functions.
     atomic_workers: u32,
+    /// Number of workers that evaluate a predicate, or wait until one holds.
+    predicates: u32,
     /// See [`Runtime::may_circle`].
     may_circle: bool,
     sync: SyncObjects,
@@ -200,6 +205,7 @@ impl Runtime {
             steps,
             assumed_away,
             atomic_workers,
+            predicates,
             may_circle,
             sync,
             clock,
@@ -243,6 +249,7 @@ impl Runtime {
         *steps = other.steps;
         *assumed_away = other.assumed_away;
         *atomic_workers = other.atomic_workers;
+        *predicates = other.predicates;
         *may_circle = other.may_circle;
         sync.clone_from(&other.sync);
         clock.clone_from(&other.clock);

@@ -54,7 +54,9 @@ impl Runtime {
         let misused =
             |act: Act, place: ObjectId, state: ObjectState| misuse(Misuse::Object { act, place, state });
         let worker = &self.workers[id.index()];
-        if worker.waiting && !matches!(request, Request::Lock { .. } | Request::Relock { .. }) {
+        let of_two_halves =
+            matches!(request, Request::Lock { .. } | Request::Relock { .. } | Request::WaitUntil);
+        if worker.waiting && !of_two_halves {
             return self.waited(id, request);
         }
         match request {
@@ -150,6 +152,8 @@ impl Runtime {
                     None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
                 }
             }
+            Request::Outside { object, effect } => self.outside(id, object, effect),
+            Request::WaitUntil => self.evaluate(id),
             Request::ChooseBool => self.chosen(2, values),
             Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),

@@ -2,10 +2,11 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
+use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;
-use coyote_strategies::{Class, WorkerPath};
+use coyote_strategies::{Class, Effect, WorkerPath};
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +94,14 @@ pub enum Request {
         expected: u64,
         orders: Orders,
     },
+    /// A read point or a write point of state outside of memory.
+    Outside {
+        object: u32,
+        /// `Read` or `Write`.
+        effect: Effect,
+    },
+    /// Begins an evaluation of a predicate: see [`super::predicates`].
+    WaitUntil,
     /// An assumption that does not hold.
     Assume,
 }
@@ -167,6 +176,10 @@ pub struct Worker {
     /// Number of announced rounds of loops since it last entered an atomic function, up to the bound that
     /// matters.
     pub atomic_ticks: u32,
+    /// Depth of the nested scopes in which the program suppresses scheduling points; `atomic_depth` contains it.
+    pub suppressed: u32,
+    /// The predicate that it evaluates, or for which it waits.
+    pub predicate: Option<Box<Predicate>>,
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,
     /// Its value of the worker-local word, while it is suspended.

@@ -476,6 +476,31 @@ pub static CLASSES: &[Class] = &[
         wat: true,
         ..PLAIN
     },
+    Class {
+        name: "predicates",
+        templates: &[
+            "coyote_wait_until(x_is_at_least, (void *)$k);",
+            "coyote_wait_until(x_and_y, 0); {*}",
+            "coyote_wait_until(flag_under_lock, (void *)$b);",
+            "coyote_wait_until(takes, 0); {*} __atomic_store_n(&o.a, 0, 5);",
+            "coyote_wait_until(takes, 0); o.x++; {*} __atomic_store_n(&o.a, 0, 5);",
+            "coyote_wait_until(buffer_has, (void *)$k);",
+            "pthread_mutex_lock(&mutex[0]); {*} o.flag = $b; pthread_mutex_unlock(&mutex[0]);",
+            "coyote_suppress(); {*} coyote_resume();",
+            "coyote_suppress(); o.x = $k; {*} o.y = o.x; coyote_resume();",
+            "coyote_interleave();",
+            "coyote_point_read($b);",
+            "coyote_point_write($b);",
+            "fill($i, $k, $n);",
+            "o.flag = 1;",
+            "o.$v = $k;",
+            "o.$v++;",
+            "o.$v++;",
+            "K($r, o.$v);",
+        ],
+        alone: true,
+        ..PLAIN
+    },
 ];
 
 pub fn by_name(name: &str) -> &'static Class {

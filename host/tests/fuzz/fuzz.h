@@ -139,6 +139,30 @@ typedef int unaligned_int __attribute__((aligned(1)));
 typedef short unaligned_short __attribute__((aligned(1)));
 typedef long long unaligned_long __attribute__((aligned(1)));
 
+/* Predicates for coyote_wait_until. */
+static int x_is_at_least(void *value) {
+  return o.x >= (intptr_t)value;
+}
+
+static int x_and_y(void *unused) {
+  return o.x && o.y;
+}
+
+static int flag_under_lock(void *value) {
+  pthread_mutex_lock(&mutex[0]);
+  int holds = o.flag == (intptr_t)value;
+  pthread_mutex_unlock(&mutex[0]);
+  return holds;
+}
+
+static int takes(void *unused) {
+  return !__atomic_exchange_n(&o.a, 1, 5);
+}
+
+static int buffer_has(void *value) {
+  return memchr((void *)&o.buffer[60], (int)(intptr_t)value, 8) != NULL;
+}
+
 static void do_once(void) {
   o.x += 10;
   o.y = o.x;

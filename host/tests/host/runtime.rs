@@ -8,7 +8,7 @@ use coyote_wasm::runtime::{
     AtExit, FaultClass, Faults, Lock, ObjectId, Performed, Request, Runtime, Start, Stream,
 };
 use coyote_wasm::strategies::Class::{
-    Barrier, Birth, Clock, Condvar, End, Mutex, Other, Rwlock, Semaphore, Wake,
+    Barrier, Birth, Clock, Condvar, End, Mutex, Other, Outside, Rwlock, Semaphore, Wake,
 };
 use coyote_wasm::strategies::Effect::{
     Acquire, Await, Enable, Read, Release, Share, TryAcquire, Unshare, Write,
@@ -92,6 +92,24 @@ fn file_call(runtime: &mut Runtime, name: &str, path: &str) {
     let call = Call { function, numbers: vec![3], inputs: vec![path.into()], room: 0 };
     let served = runtime.file_call(Some(FIRST), &call);
     assert!(matches!(&served, Served::Here(answer) if answer.error.is_none()), "{name}: {served:?}");
+}
+
+/// FIRST evaluates a predicate that accesses this memory and is false, and waits.
+fn waits_for(runtime: &mut Runtime, address: u64) {
+    execute(runtime, FIRST, Request::WaitUntil, &[]);
+    runtime.record_for_predicate(FIRST, address, 4);
+    runtime.end_evaluation(FIRST, false);
+    runtime.footprint.clear();
+    runtime.announce(FIRST, operation(OpKind::WaitUntil, 0), Request::WaitUntil);
+    runtime.compare_predicates(&[0; 64]);
+}
+
+/// A step of SECOND after which memory holds a 1 at this address.
+fn puts(runtime: &mut Runtime, address: usize) {
+    execute(runtime, SECOND, Request::Step, &[]);
+    let mut memory = [0; 64];
+    memory[address] = 1;
+    runtime.compare_predicates(&memory);
 }
 
 const RECURSIVE: u32 = 1;
@@ -293,6 +311,24 @@ fn states() -> Vec<(&'static str, Runtime)> {
         ("a directory", changed(|r| file_call(r, "path_create_directory", "directory"))),
         ("another one", changed(|r| file_call(r, "path_create_directory", "other"))),
         ("a directory is open no more", changed(|r| file_call(r, "fd_close", ""))),
+        ("a scope without points", changed(|r| r.suppress(FIRST))),
+        ("an evaluation of a predicate", changed(|r| _ = execute(r, FIRST, Request::WaitUntil, &[]))),
+        (
+            "that accessed memory",
+            changed(|r| {
+                execute(r, FIRST, Request::WaitUntil, &[]);
+                r.record_for_predicate(FIRST, 8, 4);
+            }),
+        ),
+        ("a predicate that is false", changed(|r| waits_for(r, 8))),
+        ("of other memory", changed(|r| waits_for(r, 12))),
+        (
+            "whose memory has changed",
+            changed(|r| {
+                waits_for(r, 8);
+                puts(r, 8);
+            }),
+        ),
         ("a harness", changed(Runtime::follow_harness)),
         (
             "a harness in its test",
@@ -520,6 +556,28 @@ fn each_operation_says_what_it_touches() {
     check("an arrival", touched(&r), vec![(Barrier, Write, 8)]);
     execute(&mut r, SECOND, Request::BarrierWait { barrier: 8 }, &[]);
     check("the last arrival", touched(&r), vec![(Barrier, Write, 8), (Wake, Enable, first)]);
+
+    let mut r = three();
+    for effect in [Read, Write] {
+        execute(&mut r, FIRST, Request::Outside { object: 3, effect }, &[]);
+        check("a point of state outside of memory", touched(&r), vec![(Outside, effect, 3)]);
+    }
+
+    let mut r = three();
+    let waits = 1 << 62 | first >> 2;
+    waits_for(&mut r, 8);
+    check("a predicate that is false", touched(&r), vec![(Other, Write, waits)]);
+    puts(&mut r, 12);
+    check("a change of other memory", touched(&r), vec![]);
+    puts(&mut r, 8);
+    let woken = vec![(Other, Write, waits), (Wake, Enable, first)];
+    check("a change of what the predicate accessed", touched(&r), woken);
+    execute(&mut r, SECOND, Request::Step, &[]);
+    r.footprint.memory(Write, 11, 1);
+    r.compare_predicates(&[0; 64]);
+    assert!(touched(&r).contains(&(Other, Write, waits)), "another change does not commute with the first");
+    resume(&mut r, FIRST, &[]);
+    check("the next evaluation", touched(&r), vec![(Wake, Await, first)]);
 
     let mut r = three();
     execute(&mut r, FIRST, Request::Sleep { span_ns: 5 }, &[]);

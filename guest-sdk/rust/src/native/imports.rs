@@ -54,6 +54,40 @@ pub fn yield_now() {
     std::thread::yield_now();
 }
 
+pub fn interleave() {
+    yield_now();
+}
+
+pub fn read_point(_: i32) {
+    interleave();
+}
+
+pub fn write_point(_: i32) {
+    interleave();
+}
+
+pub fn wait_until() {
+    leave_if_over(lock());
+    atomic_begin();
+}
+
+/// Between two evaluations of a predicate.
+const POLL: std::time::Duration = std::time::Duration::from_micros(200);
+
+/// Ends an evaluation. Which changes could make the predicate true is not known here, so the worker is idle for a
+/// moment and evaluates again.
+pub fn evaluated(holds: i32) {
+    atomic_end();
+    let me = number();
+    lock().polled(me, holds != 0);
+    if holds != 0 {
+        return;
+    }
+    let world = lock();
+    let deadline = deadline(&world, POLL.as_nanos() as i64);
+    wait(world, Place::Poll(me), deadline, |_| None::<()>);
+}
+
 /// Unwinds if the test is over.
 pub fn leave_if_over(world: Locked) {
     if world.over && !std::thread::panicking() {
@@ -329,6 +363,14 @@ pub fn atomic_begin() {
 
 pub fn atomic_end() {
     leave_section();
+}
+
+pub fn suppress() {
+    atomic_begin();
+}
+
+pub fn resume() {
+    atomic_end();
 }
 
 /// What is assumed and does not hold makes the rest of the test worthless.

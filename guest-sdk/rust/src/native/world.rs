@@ -19,6 +19,8 @@ pub enum Place {
     End(i32),
     /// That no other worker is in a section.
     Section,
+    /// This worker's predicate, which it evaluates again and again.
+    Poll(i32),
     /// The end of all workers.
     All,
 }
@@ -72,6 +74,8 @@ pub struct World {
     /// Why it failed.
     pub failure: Option<Box<dyn Any + Send>>,
     idle: HashMap<u64, (Place, Option<i64>)>,
+    /// Workers whose last predicate was false, and since when no worker has done anything else.
+    polling: (HashSet<i32>, Option<Instant>),
     changed: HashMap<Place, Arc<Condvar>>,
     start: Instant,
     leapt_ns: i64,
@@ -124,6 +128,7 @@ impl World {
             assumed_away: false,
             failure: None,
             idle: HashMap::new(),
+            polling: (HashSet::new(), None),
             changed: HashMap::new(),
             start: Instant::now(),
             leapt_ns: 0,
@@ -163,6 +168,7 @@ impl World {
     /// Makes the workers that wait at this place check their conditions again.
     pub fn change(&mut self, place: Place) {
         self.idle.retain(|_, (at, _)| *at != place);
+        self.polling.1 = None;
         if let Some(changed) = self.changed.get(&place) {
             changed.notify_all();
         }
@@ -183,6 +189,28 @@ impl World {
         self.end();
     }
 
+    /// Records that a worker's predicate was evaluated. Ends a test in which all workers have waited for a while, some of
+    /// them until a predicate holds.
+    pub fn polled(&mut self, worker: i32, holds: bool) {
+        let (polling, since) = &mut self.polling;
+        if holds {
+            polling.remove(&worker);
+            *since = None;
+            return;
+        }
+        polling.insert(worker);
+        let others = || self.idle.values().filter(|(place, _)| !matches!(place, Place::Poll(_)));
+        let any_timed = others().any(|(_, deadline)| deadline.is_some());
+        if any_timed || others().count() + polling.len() < self.live {
+            *since = None;
+        } else if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            match self.returned {
+                true => self.end(),
+                false => self.fail(Box::new(Told(DEADLOCK.into()))),
+            }
+        }
+    }
+
     fn is_everybody_idle(&self) -> bool {
         !self.over && self.idle.len() >= self.live
     }
@@ -192,12 +220,14 @@ impl World {
         if !self.is_everybody_idle() {
             return;
         }
-        if let Some(deadline_ns) = self.idle.values().filter_map(|(_, deadline)| *deadline).min() {
+        let is_poll = |place: &Place| matches!(place, Place::Poll(_));
+        let of_others = self.idle.values().filter(|(place, _)| !is_poll(place));
+        if let Some(deadline_ns) = of_others.filter_map(|(_, deadline)| *deadline).min() {
             self.leapt_ns += (deadline_ns - self.now_ns()).max(0);
             let due = |waits: &(Place, Option<i64>)| waits.1 == Some(deadline_ns);
             let places: Vec<Place> = self.idle.values().filter(|w| due(w)).map(|(at, _)| *at).collect();
             places.into_iter().for_each(|place| self.change(place));
-        } else if self.returned {
+        } else if self.returned && !self.idle.values().any(|(place, _)| is_poll(place)) {
             self.end();
         }
     }
@@ -205,6 +235,7 @@ impl World {
     /// Records the end of a worker, and makes waiting workers check whether all are idle now.
     pub fn leave(&mut self) {
         self.live -= 1;
+        self.polling.1 = None;
         self.idle.clear();
         self.changed.values().for_each(|changed| changed.notify_all());
     }
@@ -259,6 +290,8 @@ pub fn becomes(number: i32, test: u64) {
     PART.set(Some(Part { test, number, is_foreign: false }));
 }
 
+const DEADLOCK: &str = "deadlock: every worker waits for another one";
+
 /// How long all workers must be idle before this is a deadlock: there may be threads that are not known yet.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -303,7 +336,7 @@ pub fn wait<R>(
         let (locked, is_up) = wait_for(&changed, world.0, span);
         world = Locked(locked);
         if is_up && is_last && world.idle.contains_key(&ticket) && world.is_everybody_idle() {
-            world.fail(Box::new(Told("deadlock: every worker waits for another one".into())));
+            world.fail(Box::new(Told(DEADLOCK.into())));
         }
         world.idle.remove(&ticket);
     };

@@ -49,7 +49,8 @@ impl Scheduler {
             };
         }
         self.runtime.announce_access(worker, operation);
-        if self.strategy.is_none() {
+        // What predicates accessed is compared with memory when the worker has unwound.
+        if self.strategy.is_none() || self.runtime.has_predicates() {
             return AccessResult::Unwind;
         }
         self.picked = self.pick(None);
@@ -80,6 +81,7 @@ impl Scheduler {
             && self.outcome.is_none()
             && self.runtime.worker(worker).atomic_depth == 0
             && !self.runtime.alone_in_harness()
+            && !self.runtime.has_predicates()
             && !self.runtime.footprint.recording
             && !self.runtime.stream.wants(Interest::ASKS);
         if !quiet {

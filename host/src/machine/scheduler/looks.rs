@@ -62,6 +62,8 @@ impl Scheduler {
                     | OpKind::Rmw
                     | OpKind::Loop
                     | OpKind::Yield
+                    | OpKind::Interleave
+                    | OpKind::ReadPoint
             ),
             Choice::Timeout { .. } | Choice::Value { .. } => false,
         };

@@ -380,17 +380,10 @@ impl Scheduler {
         }
     }
 
-    pub fn atomic_enter(&mut self) {
+    /// Begins or ends a section of the running worker; `None` if no worker runs.
+    pub fn within_section<R>(&mut self, change: impl FnOnce(&mut Runtime, WorkerId) -> R) -> Option<R> {
         self.end_checked = false;
-        if let Some(worker) = self.running {
-            self.runtime.atomic_enter(worker);
-        }
-    }
-
-    pub fn atomic_exit(&mut self) {
-        if let Some(worker) = self.running {
-            self.runtime.atomic_exit(worker);
-        }
+        self.running.map(|worker| change(&mut self.runtime, worker))
     }
 
     /// Announces an operation of the running worker that may block or need a value.
@@ -423,6 +416,9 @@ impl Scheduler {
     /// leaves the guest.
     pub fn next(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         self.deliver(context);
+        if self.planned.is_none() {
+            self.runtime.compare_predicates(context.memory);
+        }
         self.overheating = false;
         let next = match self.planned.take() {
             Some(planned) => Some(planned),
@@ -437,6 +433,7 @@ impl Scheduler {
     /// Picks and executes until a worker can go on, or the iteration has ended or is interrupted.
     fn advance(&mut self, context: &mut Context) -> Option<(WorkerId, i64)> {
         loop {
+            self.runtime.compare_predicates(context.memory);
             let pick = match self.picked.take() {
                 Some(pick) => pick,
                 None => self.pick(Some(&mut *context))?,

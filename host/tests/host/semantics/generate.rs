@@ -143,3 +143,25 @@ pub const FUTEXES: Pool = Pool {
         Store(0, 0),
     ],
 };
+
+pub const PREDICATES: Pool = Pool {
+    before: &[],
+    actions: &[
+        Until(0, 0),
+        Until(0, 1),
+        UntilBoth(0, 1),
+        UntilBoth(1, 0),
+        Take(0),
+        Take(0),
+        Store(0, 0),
+        Store(0, 1),
+        Store(1, 1),
+        Store(1, 0),
+        Load(0),
+    ],
+};
+
+pub const POINTS: Pool = Pool {
+    before: &[],
+    actions: &[ReadPoint(0), ReadPoint(1), WritePoint(0), Interleave, Until(0, 1), Store(0, 1), Load(0)],
+};

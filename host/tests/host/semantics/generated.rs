@@ -91,6 +91,12 @@ fn futexes() {
     check(FUTEXES, 20, BOTH);
 }
 
+#[test]
+fn predicates() {
+    check(PREDICATES, 80, NONE);
+    check(POINTS, 30, NONE);
+}
+
 /// Each of these planted faults changes the ends of a program, and so would be noticed.
 #[test]
 fn planted_faults_are_found() {
@@ -134,7 +140,7 @@ fn planted_faults_are_found() {
 #[test]
 fn independent_steps_commute() {
     let mut pairs = 0;
-    for pool in [MUTEXES, RECURSIVE, RWLOCKS, SEMAPHORES, BARRIERS, CONDVARS, FUTEXES] {
+    for pool in [MUTEXES, RECURSIVE, RWLOCKS, SEMAPHORES, BARRIERS, CONDVARS, FUTEXES, PREDICATES, POINTS] {
         for index in 0..10 {
             let mut rng = ChoiceRng::new(Iteration { seed: 32, index });
             let program = generate(&mut rng, pool);

@@ -113,6 +113,22 @@ fn futexes() {
 }
 
 #[test]
+fn predicates() {
+    check(&[Store(0, 1)], &[&[Until(0, 1), Load(0)]], 1);
+    check(&[Until(0, 1)], &[], 1);
+    // It may have passed before the store, or it waits for ever.
+    check(&[Store(0, 1)], &[&[Until(0, 0), Load(0)]], 3);
+    // The predicate holds for a while only.
+    check(&[Store(0, 1), Store(0, 0)], &[&[Until(0, 1), Load(0)]], 3);
+    check(&[Store(0, 1)], &[&[UntilBoth(0, 1), Load(0)], &[Store(1, 1)]], 1);
+    check(&[Store(0, 1), Store(1, 0)], &[&[UntilBoth(0, 1), Load(1)], &[Store(1, 1)]], 3);
+    // A lock made of a predicate.
+    let locked = [Take(0), Load(1), Store(1, 1), Store(0, 0)];
+    check(&[], &[&locked, &locked], 2);
+    check(&[], &[&[Take(0)], &[Take(0)]], 1);
+}
+
+#[test]
 fn workers_end_and_are_joined() {
     check(&[], &[&[Store(0, 1), Exit, Store(0, 2)], &[Load(0)]], 2);
     check(&[Exit], &[&[Load(0)], &[Store(0, 1)]], 3);

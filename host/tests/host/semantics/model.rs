@@ -86,6 +86,10 @@ impl Model {
         program[w].get(self.workers[w].at).copied()
     }
 
+    fn cell(&self, a: u32) -> u32 {
+        self.cells.get(&a).copied().unwrap_or(0)
+    }
+
     /// Whether a call that waits for a lock would block.
     fn blocks(&self, w: usize, call: Action) -> bool {
         self.objects.call(w, call) == Some(Call::Blocks)
@@ -99,6 +103,9 @@ impl Model {
             }
             (Stage::Absent | Stage::Waiting | Stage::Ended, _) => false,
             (Stage::Running, Some(Join(other))) => self.workers[other].stage == Stage::Ended,
+            (Stage::Running, Some(Until(a, v))) => self.cell(a) == v,
+            (Stage::Running, Some(UntilBoth(a, b))) => self.cell(a) != 0 && self.cell(b) != 0,
+            (Stage::Running, Some(Take(a))) => self.cell(a) == 0,
             (Stage::Running, Some(call)) => !self.blocks(w, call),
             (Stage::Woken(_), Some(Wait(_, m) | WaitFor(_, m, _))) => !self.blocks(w, Lock(m)),
             _ => true,
@@ -305,7 +312,7 @@ impl Model {
                 SERIAL
             }
             FutexWait(a, v) | FutexWaitFor(a, v, _) => {
-                if self.cells.get(&a).copied().unwrap_or(0) == v {
+                if self.cell(a) == v {
                     let span = if let FutexWaitFor(_, _, span) = action { Some(span) } else { None };
                     return model.begin_wait(w, |m| &mut m.futexes, a, span);
                 }
@@ -322,11 +329,15 @@ impl Model {
                 });
                 return woken.collect();
             }
+            Take(a) => {
+                model.cells.insert(a, 1);
+                0
+            }
             Store(a, v) => {
                 model.cells.insert(a, v);
                 0
             }
-            Load(a) => self.cells.get(&a).copied().unwrap_or(0) as u8,
+            Load(a) => self.cell(a) as u8,
             Sleep(span) => {
                 model.wait(w, Some(span));
                 return vec![(model, None)];

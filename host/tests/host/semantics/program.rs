@@ -44,6 +44,15 @@ pub enum Action {
     /// An atomic store to a cell; a load whose value is the result.
     Store(u32, u32),
     Load(u32),
+    /// Waits until a cell has a value; until both cells are not 0, of which the second is not read in vain; until a cell
+    /// is 0, and makes it 1.
+    Until(u32, u32),
+    UntilBoth(u32, u32),
+    Take(u32),
+    /// A read point and a write point of an object.
+    ReadPoint(u32),
+    WritePoint(u32),
+    Interleave,
     Sleep(u64),
     Yield,
     ChooseInt(u32),
@@ -67,6 +76,7 @@ impl Action {
         match self {
             Lock(m) | Unlock(m) | Wait(_, m) => m >= OF_A_KIND,
             Signal(_) | Broadcast(_) | Store(..) | Sleep(_) | Yield | Exit => false,
+            Until(..) | UntilBoth(..) | Take(_) | ReadPoint(_) | WritePoint(_) | Interleave => false,
             Spawn(_) | SpawnDetached(_) | Join(_) => false,
             _ => true,
         }
@@ -102,8 +112,8 @@ pub fn to_wat(program: &Program) -> String {
     let _ = writeln!(text, "    {})", names.join(" "));
     for (worker, actions) in program.iter().enumerate() {
         match worker {
-            0 => text.push_str("  (func (export \"coyote.test.t\")\n"),
-            _ => drop(writeln!(text, "  (func $w{worker} (param i32)")),
+            0 => text.push_str("  (func (export \"coyote.test.t\") (local $holds i32)\n"),
+            _ => drop(writeln!(text, "  (func $w{worker} (param i32) (local $holds i32)")),
         }
         for (i, action) in actions.iter().enumerate() {
             let at = RESULTS + worker * RESULTS_MAX + i;
@@ -145,6 +155,13 @@ fn call(action: Action) -> String {
     let futex_wait = |a: u32, v: u32, ns: i64| {
         format!("(call $futex_wait {} (i32.const {v}) (i64.const {ns}))", at(CELLS, a))
     };
+    let load = |a: u32| format!("(i32.atomic.load {})", at(CELLS, a));
+    let until = |predicate: String| {
+        format!(
+            "(loop (call $wait_until) (local.set $holds {predicate}) (call $evaluated (local.get $holds))
+      (br_if 0 (i32.eqz (local.get $holds))))"
+        )
+    };
     let handle = |w: usize| at(HANDLES, w as u32);
     let spawn = |w: usize| format!("(call $spawn (i32.const {w}) (i32.const 0) (i32.const 0) (i32.const 0))");
     match action {
@@ -181,7 +198,19 @@ fn call(action: Action) -> String {
         FutexWaitFor(a, v, ns) => futex_wait(a, v, ns as i64),
         FutexNotify(a, n) => with("futex_notify", CELLS, a, n),
         Store(a, v) => format!("(i32.atomic.store {} (i32.const {v}))", at(CELLS, a)),
-        Load(a) => format!("(i32.atomic.load {})", at(CELLS, a)),
+        Load(a) => load(a),
+        Until(a, v) => until(format!("(i32.eq {} (i32.const {v}))", load(a))),
+        UntilBoth(a, b) => until(format!(
+            "(if (result i32) {} (then (i32.ne {} (i32.const 0))) (else (i32.const 0)))",
+            load(a),
+            load(b)
+        )),
+        Take(a) => {
+            until(format!("(i32.eqz (i32.atomic.rmw.cmpxchg {} (i32.const 0) (i32.const 1)))", at(CELLS, a)))
+        }
+        ReadPoint(n) => format!("(call $read_point (i32.const {n}))"),
+        WritePoint(n) => format!("(call $write_point (i32.const {n}))"),
+        Interleave => "(call $interleave)".into(),
         Sleep(ns) => format!("(call $sleep (i64.const {ns}))"),
         Yield => "(call $yield)".into(),
         ChooseInt(n) => format!("(call $choose_int (i32.const {n}))"),
