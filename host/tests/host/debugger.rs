@@ -256,7 +256,7 @@ fn a_deadlock_is_looked_into() {
 
 #[test]
 fn data_structures_are_shown() {
-    let commands = "globals\ngoto end\nglobals\nprint lock\nmemory 0x400 32\nmemory x 4\nprint 0x400:4\nprint 0x400\n\
+    let commands = "globals\ngoto end\nglobals\nprint lock\nmemory 0x10000 32\nmemory x 4\nprint 0x10000:4\nprint 0x10000\n\
                     print *x\nprint x.y\nprint x[0]\nprint 0xfffffff0:4\nmemory 0xfffffff0\n";
     golden::check("debug_sct_account", &session("sct_account", "account", commands));
 }

@@ -125,7 +125,8 @@ fn the_simplest_trace_is_kept() {
 }
 
 /// A search with several jobs finds bugs in any order, and reports the same ones, equally often. Which schedule of a
-/// state or class is executed may depend on which job is there first.
+/// state or class is executed may depend on which job is there first, and so may how far the others come before a
+/// circle of waiting workers is noticed.
 #[test]
 fn searches_report_the_same_with_any_jobs() {
     let forgets = "(call $give (i32.const 0x804)) (call $give (i32.const 0x800)))";

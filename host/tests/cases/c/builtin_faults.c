@@ -26,7 +26,7 @@
 // run: -i 1000 --test random_broken --faults random
 // exit: 2
 // line: bug in test random_broken: assertion
-// line: fault `random`: all bytes of random_get are 0
+// line: fault `random`: all bytes of random_get are 255
 // run: -s dpor --test io_broken --faults thread,alloc,clock,random,spurious,try-lock
 // exit: 0
 // run: -s dpor --test thread_broken --faults io,clock,random,spurious,try-lock
