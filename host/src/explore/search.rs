@@ -296,6 +296,11 @@ fn ended(
 /// Adds a bug, and ends the search unless it is to continue.
 fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
     let mut state = pool.lock();
+    if !plan.budget.explore && !state.result.bugs.is_empty() {
+        // Another job has found one, and the search is about to end.
+        remove(&found, &state.result);
+        return;
+    }
     if let Some(other) = state.result.add_bug(found) {
         remove(&other, &state.result);
     }

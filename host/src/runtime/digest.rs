@@ -19,7 +19,8 @@ impl Runtime {
             enabled: _,
             // Only tells strategies when to read `pending` again.
             changes: _,
-            current,
+            // Matters only in an atomic section: see below.
+            current: _,
             // A search deals with a bound on steps itself.
             steps: _,
             assumed_away,
@@ -117,8 +118,8 @@ impl Runtime {
             sum = sum.wrapping_add(hash);
         }
         sum = sum.wrapping_add(sync.digest(&key));
-        // While the current worker is in an atomic function, only that worker goes on.
-        let alone = current.filter(|w| workers[w.index()].atomic_depth > 0).map(key);
+        // While the current worker is in an atomic section and not blocked, only that worker goes on.
+        let alone = self.atomic_current().map(|at| key(self.enabled[at]));
         sum = sum.wrapping_add(term(Part::Rest, &|h| {
             (faults, over, assumed_away, alone, worker_local_word, harness, key(WorkerId(*first))).hash(h);
         }));
