@@ -5,7 +5,7 @@
 //! first may.
 //!
 //! When a search stops early, its remaining work is written to a file. This also happens now and then during the search
-//! ([`super::checkpoints`]), so that little is lost if the process is killed.
+//! (`checkpoints`), so that little is lost if the process is killed.
 
 use super::assumptions::assumptions;
 use super::checkpoints::Checkpoints;

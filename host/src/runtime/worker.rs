@@ -100,7 +100,7 @@ pub enum Request {
         /// `Read` or `Write`.
         effect: Effect,
     },
-    /// Begins an evaluation of a predicate: see [`super::predicates`].
+    /// Begins an evaluation of a predicate: see `predicates`.
     WaitUntil,
     /// An assumption that does not hold.
     Assume,
