@@ -175,11 +175,16 @@ pub fn run_in_parts<T: Search<Toy>>(
     (found, total)
 }
 
+/// Or what the environment says.
+const PROGRAMS_IN_PARTS: u64 = 300;
+
 #[test]
 fn work_can_be_given_away_and_stored_at_any_time() {
+    let programs = std::env::var("COYOTE_TOY_PROGRAMS").map_or(PROGRAMS_IN_PARTS, |n| n.parse().unwrap());
+    let timed =
+        |index| generate_timed(&mut ChoiceRng::new(Iteration { seed: 21, index }), 7 + (index % 5) as usize);
     let mut grown = 0;
-    for index in 0..400 {
-        let program = program(index);
+    for (index, program) in (0..programs).flat_map(|index| [(index, program(index)), (index, timed(index))]) {
         let mut dpor = Dpor::<Toy>::new(None);
         let whole = run(&mut dpor, &program);
         for seed in 0..5 {

@@ -3,6 +3,7 @@
 //! `dpor` may execute a class again where a section has points, since a race with a step of a section is reversed where
 //! the section begins.
 
+use crate::dpor::run_in_parts;
 use crate::oracle::{Found, Outcome, Truth, enumerate, run};
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
@@ -34,10 +35,11 @@ fn outcomes(found: &Found) -> BTreeSet<&Outcome> {
     found.values().map(|(outcome, _)| outcome).collect()
 }
 
-/// The first search that loses an outcome.
+/// The first search that loses an outcome; `dpor` also in parts that are given away and stored.
 fn flaw(program: &Program, truth: &Truth) -> Option<String> {
-    searches().into_iter().find_map(|(name, mut search)| {
-        let classes = run(&mut *search, program);
+    let alone = searches().into_iter().map(|(name, mut search)| (name, run(&mut *search, program)));
+    let parts = (0..2).map(|seed| ("dpor", run_in_parts(program, seed, Dpor::<Toy>::new).0));
+    alone.chain(parts).find_map(|(name, classes)| {
         let (all, found) = (truth.outcomes(), outcomes(&classes));
         let lost = all.difference(&found).next().map(|outcome| format!("{name} loses {outcome:?}"));
         let classes =
