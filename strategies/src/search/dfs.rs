@@ -17,6 +17,7 @@
 use super::bounding::Cost;
 use super::caching::{Cache, Caching};
 use super::graph::Graph;
+use super::names;
 use super::prefix::Prefixes;
 use super::stored::{check_branch, check_decision, misfit};
 use super::{Advance, Branch, Counts, Item, Prefix, Search, Shared, estimate};
@@ -119,7 +120,7 @@ impl<S: System> Dfs<S> {
             levels.entry(level).or_default().push(item);
         }
         Dfs {
-            name: name(cost, max, caching),
+            name: names::of_dfs(cost, max, caching),
             cost,
             max,
             levels,
@@ -467,22 +468,6 @@ impl<S: System> Dfs<S> {
         node.values.end = values.start;
         Some(Item { prefix: self.prefixes.of(&self.path[..depth]), branches: vec![branch], place: None })
     }
-}
-
-/// The name by which a user selects the search.
-fn name(cost: Cost, max: Option<u32>, caching: Caching) -> String {
-    let bound = match cost {
-        Cost::Nothing if caching == Caching::States => return "stateful".into(),
-        Cost::Nothing => "dfs",
-        Cost::Preemptions => "preemption-bounding",
-        Cost::Delays => "delay-bounding",
-    };
-    let cache = match caching {
-        Caching::Nothing => "",
-        Caching::States => "+states",
-        Caching::Classes => "+hb",
-    };
-    format!("{bound}{cache}{}", max.map_or(String::new(), |max| format!(":{max}")))
 }
 
 /// The worker that executed the last step of a path.

@@ -196,6 +196,14 @@ impl<S: System> Dpor<S> {
         }
     }
 
+    /// The pick with which the path's step from a state begins.
+    fn picked_at(&self, depth: usize) -> Pick {
+        match self.path[depth] {
+            Decision::Pick(pick) => pick,
+            Decision::Value(_) => unreachable!("a step begins with a pick"),
+        }
+    }
+
     /// Makes a decision in the state of the last node. If the execution ended and counts, returns how.
     fn execute(&mut self, system: &mut S, decision: Decision) -> Option<Advance> {
         self.path.truncate(self.nodes.len() - 1);
@@ -221,7 +229,7 @@ impl<S: System> Dpor<S> {
             return None;
         }
         let depth = self.nodes.last().expect("as before").origin;
-        let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
+        let pick = self.picked_at(depth);
         let last = status.is_final() && system.ends_program();
         self.complete(system, pick, depth, last);
         if !status.is_final() {
@@ -316,7 +324,7 @@ impl<S: System> Dpor<S> {
         self.partial = None;
         let run = self.run();
         let restricted = view.in_section;
-        self.push(Node {
+        self.nodes.push(Node {
             run,
             restricted,
             choices: from..self.choices.len(),
@@ -331,7 +339,7 @@ impl<S: System> Dpor<S> {
     fn push_values(&mut self, system: &mut S, bound: u64) {
         let partial = self.gather(system);
         let origin = self.nodes.last().expect("a step begins with a pick").origin;
-        self.push(Node { values: 0..bound, partial, ..self.blank(origin) });
+        self.nodes.push(Node { values: 0..bound, partial, ..self.blank(origin) });
         self.save_state(system, bound > 1);
     }
 
@@ -362,10 +370,6 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    fn push(&mut self, node: Node<S::Snapshot>) {
-        self.nodes.push(node);
-    }
-
     /// Saves the state, unless it has only one alternative: then it is never restored.
     fn save_state(&mut self, system: &mut S, several: bool) {
         if several && system.can_snapshot() {
@@ -378,7 +382,7 @@ impl<S: System> Dpor<S> {
     fn retract(&mut self, last: bool) {
         let depth = self.nodes.len() - 1;
         let origin = self.nodes[depth].origin;
-        let Decision::Pick(pick) = self.path[origin] else { unreachable!("a step begins with a pick") };
+        let pick = self.picked_at(origin);
         self.here = false;
         self.nodes[depth].done += 1;
         if self.clocks.events().len() > self.nodes[depth].events {

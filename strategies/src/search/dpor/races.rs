@@ -303,9 +303,7 @@ impl<S: System> Dpor<S> {
             if !begins(first, event.process, event.index, rows) {
                 continue;
             }
-            let Decision::Pick(pick) = self.path[event.decisions.start] else {
-                unreachable!("it has a pick")
-            };
+            let pick = self.picked_at(event.decisions.start);
             match (self.look_up(depth, pick, event.decisions.start + 1..event.decisions.end), candidate) {
                 (Cover::Covered, _) => return Begins::Covered,
                 (Cover::Possible(choice), Begins::Nowhere) => candidate = Begins::With(choice),

@@ -73,7 +73,7 @@ impl<S: System> Dpor<S> {
         if node.origin < depth {
             return (!node.values.is_empty()).then(|| Content::Values(node.values.clone()));
         }
-        let Decision::Pick(current) = self.path[depth] else { unreachable!("a step begins with a pick") };
+        let current = self.picked_at(depth);
         let choices = self.choices[node.choices.clone()].iter().filter(|c| c.state == State::Todo);
         let own = self.sleep.tried(node.inherited..node.asleep.end, &self.touched);
         let mut events: Vec<Tried> = own.filter(|tried| tried.pick == current).collect();
@@ -90,7 +90,7 @@ impl<S: System> Dpor<S> {
 
     /// The path's step from a state to the one at `next`, so that it can sleep.
     fn step_at(&self, depth: usize, next: usize, values: Vec<u64>) -> Tried {
-        let Decision::Pick(pick) = self.path[depth] else { unreachable!("a step begins with a pick") };
+        let pick = self.picked_at(depth);
         let event = &self.clocks.events()[self.nodes[depth].events];
         let footprint = self.touched[event.footprint.clone()].to_vec();
         Tried {
@@ -223,7 +223,7 @@ impl<S: System> Dpor<S> {
     /// Whether a value that is left at a state of the path sleeps there.
     pub(super) fn value_sleeps(&self, depth: usize, next: u64) -> bool {
         let origin = self.nodes[depth].origin;
-        let Decision::Pick(pick) = self.path[origin] else { unreachable!("a step begins with a pick") };
+        let pick = self.picked_at(origin);
         let values = self.path[origin + 1..depth].iter().map(value).chain([next]);
         self.sleep.contains(self.nodes[origin].asleep.clone(), pick, values)
     }
