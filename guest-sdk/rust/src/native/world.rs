@@ -168,7 +168,10 @@ impl World {
     /// Makes the workers that wait at this place check their conditions again.
     pub fn change(&mut self, place: Place) {
         self.idle.retain(|_, (at, _)| *at != place);
-        self.polling.1 = None;
+        // An evaluation is a section, too.
+        if place != Place::Section {
+            self.polling.1 = None;
+        }
         if let Some(changed) = self.changed.get(&place) {
             changed.notify_all();
         }
@@ -211,6 +214,10 @@ impl World {
         }
     }
 
+    fn does_anybody_poll(&self) -> bool {
+        self.idle.values().any(|(place, _)| matches!(place, Place::Poll(_)))
+    }
+
     fn is_everybody_idle(&self) -> bool {
         !self.over && self.idle.len() >= self.live
     }
@@ -220,14 +227,13 @@ impl World {
         if !self.is_everybody_idle() {
             return;
         }
-        let is_poll = |place: &Place| matches!(place, Place::Poll(_));
-        let of_others = self.idle.values().filter(|(place, _)| !is_poll(place));
+        let of_others = self.idle.values().filter(|(place, _)| !matches!(place, Place::Poll(_)));
         if let Some(deadline_ns) = of_others.filter_map(|(_, deadline)| *deadline).min() {
             self.leapt_ns += (deadline_ns - self.now_ns()).max(0);
             let due = |waits: &(Place, Option<i64>)| waits.1 == Some(deadline_ns);
             let places: Vec<Place> = self.idle.values().filter(|w| due(w)).map(|(at, _)| *at).collect();
             places.into_iter().for_each(|place| self.change(place));
-        } else if self.returned && !self.idle.values().any(|(place, _)| is_poll(place)) {
+        } else if self.returned && !self.does_anybody_poll() {
             self.end();
         }
     }
@@ -335,7 +341,9 @@ pub fn wait<R>(
         let span = remaining_ns.map(|ns| Duration::from_nanos(ns as u64)).or(is_last.then_some(PATIENCE));
         let (locked, is_up) = wait_for(&changed, world.0, span);
         world = Locked(locked);
-        if is_up && is_last && world.idle.contains_key(&ticket) && world.is_everybody_idle() {
+        let is_deadlock = is_up && is_last && world.idle.contains_key(&ticket) && world.is_everybody_idle();
+        // Whoever polls may find that its predicate holds: see `World::polled`.
+        if is_deadlock && !world.does_anybody_poll() {
             world.fail(Box::new(Told(DEADLOCK.into())));
         }
         world.idle.remove(&ticket);
