@@ -2,6 +2,7 @@
 //!
 //! Small bounds find most bugs (Musuvathi and Qadeer, PLDI 2007; Emmi, Qadeer and Rakamaric, POPL 2011).
 
+use super::caching::Caching;
 use crate::view::{View, WorkerState};
 use crate::{Pick, WorkerId};
 
@@ -61,4 +62,20 @@ impl Cost {
             }
         }
     }
+}
+
+/// The name by which a user selects a depth-first search.
+pub fn name_of(cost: Cost, max: Option<u32>, caching: Caching) -> String {
+    let bound = match cost {
+        Cost::Nothing if caching == Caching::States => return "stateful".into(),
+        Cost::Nothing => "dfs",
+        Cost::Preemptions => "preemption-bounding",
+        Cost::Delays => "delay-bounding",
+    };
+    let cache = match caching {
+        Caching::Nothing => "",
+        Caching::States => "+states",
+        Caching::Classes => "+hb",
+    };
+    format!("{bound}{cache}{}", max.map_or(String::new(), |max| format!(":{max}")))
 }

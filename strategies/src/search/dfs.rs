@@ -14,10 +14,9 @@
 //! A search that has no bound, compares states and began at the start keeps the graph of states. Once the
 //! graph is complete, the search that finished last reports the livelocks: [`super::graph`].
 
-use super::bounding::Cost;
+use super::bounding::{self, Cost};
 use super::caching::{Cache, Caching};
 use super::graph::Graph;
-use super::names;
 use super::prefix::Prefixes;
 use super::stored::{check_branch, check_decision, misfit};
 use super::{Advance, Branch, Counts, Item, Prefix, Search, Shared, estimate};
@@ -120,7 +119,7 @@ impl<S: System> Dfs<S> {
             levels.entry(level).or_default().push(item);
         }
         Dfs {
-            name: names::of_dfs(cost, max, caching),
+            name: bounding::name_of(cost, max, caching),
             cost,
             max,
             levels,

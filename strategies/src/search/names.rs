@@ -83,22 +83,6 @@ pub fn by_name<S: System + 'static>(
     Ok(Box::new(Dfs::new(cost, max, caching, items)))
 }
 
-/// The name by which a user selects a depth-first search.
-pub fn of_dfs(cost: Cost, max: Option<u32>, caching: Caching) -> String {
-    let bound = match cost {
-        Cost::Nothing if caching == Caching::States => return "stateful".into(),
-        Cost::Nothing => "dfs",
-        Cost::Preemptions => "preemption-bounding",
-        Cost::Delays => "delay-bounding",
-    };
-    let cache = match caching {
-        Caching::Nothing => "",
-        Caching::States => "+states",
-        Caching::Classes => "+hb",
-    };
-    format!("{bound}{cache}{}", max.map_or(String::new(), |max| format!(":{max}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
