@@ -49,6 +49,8 @@ pub struct Seen {
     next: AtomicU32,
     /// Whether an execution was cut off that could have continued.
     cut_off: AtomicBool,
+    /// Whether states were reached again with another number of steps, and the graph that is kept was not judged yet.
+    cyclic: AtomicBool,
     whole: Mutex<Whole>,
 }
 
@@ -57,8 +59,6 @@ pub struct Seen {
 struct Whole {
     /// The graph of its states, if it is kept.
     graph: Option<Graph>,
-    /// Whether states were reached again with another number of steps, and the graph was not judged yet.
-    cyclic: bool,
     /// How many items were given away, and how many are finished; the first one was not given away.
     given: u64,
     finished: u64,
@@ -70,6 +70,7 @@ impl Default for Seen {
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             next: AtomicU32::new(0),
             cut_off: AtomicBool::new(false),
+            cyclic: AtomicBool::new(false),
             whole: Mutex::default(),
         }
     }
@@ -126,18 +127,18 @@ impl Seen {
 
     /// Records that a state was reached again with another number of steps.
     pub fn note_cyclic(&self) {
-        lock(&self.whole).cyclic = true;
+        self.cyclic.store(true, Ordering::Relaxed);
     }
 
     /// Whether an execution may never end, because the graph was kept and not judged: see
     /// [`super::Counts::cyclic`].
     pub fn cyclic(&self) -> bool {
-        lock(&self.whole).cyclic
+        self.cyclic.load(Ordering::Relaxed)
     }
 
     /// Records that the graph was judged.
     pub fn judged(&self) {
-        lock(&self.whole).cyclic = false;
+        self.cyclic.store(false, Ordering::Relaxed);
     }
 
     /// Records that an item is given to another search.
