@@ -106,6 +106,14 @@ fn a_timed_lock_is_in_a_race_with_whoever_had_it_first() {
     }
 }
 
+/// The states that searches share, as those that go on with these items read them.
+pub fn stored_and_read(shared: &Shared, items: &[Item]) -> Shared {
+    let mut states = Vec::new();
+    shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
+    let states = dpor::Shared::restore(states, items).unwrap_or_else(|error| panic!("{error}"));
+    Shared { dpor: Arc::new(states), ..Shared::default() }
+}
+
 /// Runs jobs that give work to each other, or are stored and loaded, at random moments.
 pub fn run_in_parts<T: Search<Toy>>(
     program: &Program,
@@ -164,10 +172,7 @@ pub fn run_in_parts<T: Search<Toy>>(
                 add(job.counts());
                 items.extend(job.save());
             }
-            let mut states = Vec::new();
-            shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
-            let states = dpor::Shared::restore(states, &items).unwrap_or_else(|error| panic!("{error}"));
-            shared = Shared { dpor: Arc::new(states), ..Shared::default() };
+            shared = stored_and_read(&shared, &items);
             jobs.push(start(Some(items), &shared));
         }
     }

@@ -4,19 +4,19 @@
 //! to it, also if other workers made steps in between that could have been executed before or after. All
 //! executions without a cycle are enumerated by plain recursion; states are compared as wholes.
 
+use crate::dpor::stored_and_read;
 use crate::oracle::{Outcome, classify, decisions, enumerate, outcome};
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::Shared;
 use coyote_strategies::search::bounding::Cost;
 use coyote_strategies::search::caching::Caching;
 use coyote_strategies::search::dfs::Dfs;
-use coyote_strategies::search::dpor::{self, Dpor};
+use coyote_strategies::search::dpor::Dpor;
 use coyote_strategies::search::{Advance, Counts, Search, by_name};
 use coyote_strategies::system::decide;
 use coyote_strategies::toy::{Instruction, Instruction::*, Program, Toy};
 use coyote_strategies::{Access, Decision, Effect, Iteration, Operation, Pick, Status, System};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// What a program with loops can do.
 #[derive(Debug, Default)]
@@ -386,10 +386,7 @@ fn search_in_parts(program: &Program, seed: u64) -> Found {
                 found.counts = found.counts + job.counts();
                 items.extend(job.save());
             }
-            let mut states = Vec::new();
-            shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
-            let states = dpor::Shared::restore(states, &items).unwrap_or_else(|error| panic!("{error}"));
-            shared = Shared { dpor: Arc::new(states), ..Shared::default() };
+            shared = stored_and_read(&shared, &items);
             jobs.push(start(Some(items), &shared));
         }
     }
