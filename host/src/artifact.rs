@@ -65,6 +65,12 @@ pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
     Engine::new(&config).map_err(|e| anyhow!("the wasm engine cannot be set up: {e:#}"))
 }
 
+/// Whether a module imports this function of the host, under its own name or that which the instrumenter gives it.
+fn imports(module: &Module, name: &str) -> bool {
+    let ours = [guest::MODULE, rt::MODULE];
+    module.imports().any(|import| ours.contains(&import.module()) && import.name() == name)
+}
+
 impl Artifact {
     /// Compiles an instrumented module.
     ///
@@ -82,9 +88,8 @@ impl Artifact {
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
-        let waits = module.imports().any(|i| i.module() == rt::MODULE && i.name() == guest::WAIT_UNTIL);
         let table = Arc::new(instrumented.table);
-        options.footprints |= waits;
+        options.footprints |= imports(&module, guest::WAIT_UNTIL);
         Ok(Artifact {
             module,
             orderings: Arc::new(orderings::OnDemand::new(original.clone(), table.clone())),
@@ -146,8 +151,7 @@ impl Artifact {
 
     /// Whether the guest imports this function of module `coyote`.
     pub(crate) fn imports(&self, name: &str) -> bool {
-        let ours = [guest::MODULE, rt::MODULE];
-        self.module.imports().any(|import| ours.contains(&import.module()) && import.name() == name)
+        imports(&self.module, name)
     }
 
     /// Whether the guest can observe the time: from a clock, from how long it waits until a point in time, or from the
