@@ -2,7 +2,7 @@
 //! in other processes.
 //!
 //! - [`examples`]: every example has the verdict that its index states, and its bug replays.
-//! - [`crates`]: bugs that published crates had.
+//! - [`crates`]: bugs that published crates had; correct tests with others.
 //! - [`determinism`]: the same seed gives the same results; inline and step by step; after restoring a snapshot.
 //! - [`traces`]: of the library, with other wording, of older versions.
 //! - [`grouping`]: the same bug is reported once.
@@ -49,6 +49,7 @@
 //! - [`tasks`]: thousands of them.
 //! - [`thread_names`]: names of threads.
 //! - [`weak`]: litmus tests with weak memory, against RC11 by its axioms.
+//! - [`weakened`]: lock-free algorithms with each ordering weakened by one step.
 //! - [`doctor`]: what prevents crates and modules from being explored.
 //! - [`readme`]: the first example of the README.
 //!
@@ -129,3 +130,4 @@ mod views;
 mod wasi;
 mod watching;
 mod weak;
+mod weakened;
