@@ -77,10 +77,11 @@ fn newest(guest: &mut Guest, site: u32, address: u32, expected: u64) {
 /// module whose fences left no instructions.
 fn orders(host: &Host, site: u32) -> Orders {
     let orderings = host.orderings.get();
-    match orderings.of(site) {
-        _ if orderings.fences_are_lost() => Orders::always(Ordering::SeqCst),
-        Atomicity::Atomic(Some(orders)) => Orders { success: orders.success, failure: orders.failure },
-        Atomicity::Fence(Some(ordering)) => Orders::always(ordering),
-        _ => Orders::always(Ordering::SeqCst),
-    }
+    let (success, failure) = match orderings.of(site) {
+        _ if orderings.fences_are_lost() => (Ordering::SeqCst, Ordering::SeqCst),
+        Atomicity::Atomic(Some(orders)) => (orders.success, orders.failure),
+        Atomicity::Fence(Some(ordering)) => (ordering, ordering),
+        _ => (Ordering::SeqCst, Ordering::SeqCst),
+    };
+    Orders { success, failure, newest: host.orderings.validates(site) }
 }

@@ -47,6 +47,7 @@
 mod build;
 mod of_caller;
 mod rust;
+mod validations;
 mod volatile;
 
 use crate::symbols::{Lines, Symbols, Unit};
@@ -213,6 +214,7 @@ pub struct OnDemand {
     table: Arc<SiteTable>,
     orderings: OnceLock<Orderings>,
     symbols: OnceLock<Mutex<Symbols>>,
+    validations: OnceLock<Vec<u32>>,
 }
 
 impl std::fmt::Debug for OnDemand {
@@ -224,7 +226,13 @@ impl std::fmt::Debug for OnDemand {
 impl OnDemand {
     /// Does not compute anything yet.
     pub fn new(original: Arc<[u8]>, table: Arc<SiteTable>) -> OnDemand {
-        OnDemand { original, table, orderings: OnceLock::new(), symbols: OnceLock::new() }
+        OnDemand {
+            original,
+            table,
+            orderings: OnceLock::new(),
+            symbols: OnceLock::new(),
+            validations: OnceLock::new(),
+        }
     }
 
     /// The functions and files of a place, including functions that are inlined there.
@@ -233,6 +241,15 @@ impl OnDemand {
             self.symbols.get_or_init(|| Mutex::new(Symbols::relative_to(&self.original, Path::new(""))));
         let frames = symbols.lock().unwrap_or_else(PoisonError::into_inner).frames(place);
         frames.into_iter().flat_map(|frame| std::iter::once(frame.function).chain(frame.file)).collect()
+    }
+
+    /// Whether a load validates an optimistic read of plain memory, so that it reads the newest store with weak memory,
+    /// too. The first call costs milliseconds.
+    pub fn validates(&self, site: u32) -> bool {
+        let names = |place| self.names(place);
+        let sites =
+            self.validations.get_or_init(|| validations::sites(&self.original, &self.table.sites, names));
+        sites.binary_search(&site).is_ok()
     }
 
     /// The orderings, which the first call computes.

@@ -24,8 +24,8 @@ pub enum Note {
     Coverage(Box<Coverage>),
     /// No execution had a choice among this number of workers, with these options that leave points out.
     NoChoice { workers: u32, filters: Vec<String> },
-    /// Values were chosen, but no iteration had a second worker.
-    OneWorker,
+    /// Values were chosen, but no iteration had a second worker. `random`: the guest asked for random bytes.
+    OneWorker { random: bool },
     /// There were several workers, but never two of them were enabled.
     NeverConcurrent { workers: u32 },
     /// Options that leave scheduling points out.
@@ -165,7 +165,7 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
             .faults
             .iter()
             .any(|(name, count)| name == FaultClass::Poll.row().name && count.seen > 0) => {}
-        1 => notes.push(Note::OneWorker),
+        1 => notes.push(Note::OneWorker { random: result.asked_random }),
         workers if concurrency == Some(1) => notes.push(Note::NeverConcurrent { workers }),
         _ => {}
     }
@@ -257,7 +257,7 @@ impl Note {
         use Note::{ManyCut, NeverConcurrent, OneOrderOfPolls, OneWorker, PointsLeftOut, SameRandom};
         matches!(
             self,
-            OneWorker
+            OneWorker { .. }
                 | NeverConcurrent { .. }
                 | PointsLeftOut(_)
                 | ManyCut { .. }
@@ -318,8 +318,10 @@ impl fmt::Display for Note {
                 "This test met no choice, though it has {workers} workers: run it without {}.",
                 filters.join(" ")
             ),
-            Note::OneWorker => f.write_str(
-                "No iteration had a second worker: only values were chosen. Does the test start its threads?",
+            Note::OneWorker { random } => write!(
+                f,
+                "No iteration had a second worker: only values were chosen{}. Does the test start its threads?",
+                if *random { ", such as random bytes (a `HashMap` asks for some)" } else { "" }
             ),
             Note::NeverConcurrent { workers } => write!(
                 f,

@@ -61,12 +61,14 @@ pub struct Orders {
     pub success: Ordering,
     /// The ordering of a compare-exchange that does not store.
     pub failure: Ordering,
+    /// Whether the access reads the newest store in any case.
+    pub newest: bool,
 }
 
 impl Orders {
     /// Orderings of an access that cannot fail.
     pub const fn always(ordering: Ordering) -> Orders {
-        Orders { success: ordering, failure: ordering }
+        Orders { success: ordering, failure: ordering, newest: false }
     }
 }
 
@@ -267,6 +269,7 @@ impl Weak {
         let success = self.bound(access.worker, location, access.orders.success);
         let failure = self.bound(access.worker, location, access.orders.failure);
         let newest = location.messages.len() - 1;
+        let older = if access.orders.newest { 0..0 } else { 0..newest };
         let is_option = |index: &usize| {
             let message = &location.messages[*index];
             let has_place = || location.behind(*index).is_some();
@@ -276,7 +279,7 @@ impl Weak {
                 _ => message.at >= success && has_place(),
             }
         };
-        std::iter::once(newest).chain((0..newest).rev().filter(is_option)).collect()
+        std::iter::once(newest).chain(older.rev().filter(is_option)).collect()
     }
 
     /// Begins an access, which reads, or comes behind, the store of this number among its possibilities. [`Weak::ways`]

@@ -50,7 +50,7 @@ fn explore(program: &Program, machine: &Machine, ends: &mut BTreeSet<Outcome>) {
             Op::Store { location, order, .. } => (OpKind::AtomicStore, location, 0, Orders::always(order)),
             Op::Add { location, order, .. } => (OpKind::Rmw, location, 0, Orders::always(order)),
             Op::Exchange { location, expected, success, failure, .. } => {
-                (OpKind::CompareExchange, location, expected, Orders { success, failure })
+                (OpKind::CompareExchange, location, expected, Orders { success, failure, newest: false })
             }
         };
         let access = AtomicAccess {
