@@ -1,6 +1,6 @@
 //! Bugs that published crates had: each is found with default options, by ordinary programs that do not know
 //! coyote, and the report names the place in the crate. (`examples.rs` runs the corrected versions and checks
-//! the number of iterations.)
+//! the number of iterations.) Correct tests with published crates, in which nothing may be reported.
 
 use super::{examples, process};
 
@@ -36,4 +36,28 @@ fn twenty_of_twenty_seeds_find_them() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Correct tests with published crates: no detector reports anything. (`docs/races.md` has the results of 10,000
+/// iterations.)
+#[test]
+fn correct_tests_raise_no_alarm() {
+    if !process::is_built("correct") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let options = ["--races", "bug", "--detect", "lock-order", "-i", "20", "--seed", "0", "-o", outdir];
+    let ended =
+        process::cargo_coyote("correct", &[&["--tests", "--no-fail-fast", "--"], &options[..]].concat());
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+    let results = process::results(&ended);
+    assert!(results.len() > 70, "{results:?}");
+    for (name, result) in results {
+        assert!(
+            result.starts_with("ok (20 schedules, ") || result.starts_with("ok (proved"),
+            "{name}: {result}"
+        );
+    }
+    assert!(!ended.stdout.contains("Potential deadlock"), "{}", ended.stdout);
 }

@@ -1,5 +1,6 @@
 //! Runs `coyote-wasm` in another process.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -78,6 +79,31 @@ pub fn in_example(mut cargo: Command, example: &str) -> Command {
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null());
     cargo
+}
+
+/// `cargo coyote test` in the directory of an example that is a crate.
+pub fn cargo_coyote(example: &str, arguments: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
+    command.args(["coyote", "test", "--locked"]).args(arguments);
+    ended(in_example(command, example).output().expect("it starts"))
+}
+
+/// Builds such a crate. `false`, with a message, if its dependencies or the target cannot be installed.
+pub fn is_built(example: &str) -> bool {
+    let built = cargo_coyote(example, &["--no-run"]);
+    let unreachable = ["rustup target add", "failed to download", "failed to get"];
+    if built.code != Some(0) && unreachable.iter().any(|text| built.stderr.contains(text)) {
+        println!("skipped: {}", built.stderr);
+        return false;
+    }
+    assert_eq!(built.code, Some(0), "{built:?}");
+    true
+}
+
+/// The result of each test of a crate, by its name.
+pub fn results(ended: &Ended) -> BTreeMap<String, String> {
+    let lines = ended.stdout.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    lines.map(|(name, result)| (name.to_string(), result.to_string())).collect()
 }
 
 /// The exit code and output of a process that has ended.

@@ -6,41 +6,23 @@
 
 use super::process::{self, Ended};
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// `cargo coyote test` in the example's directory.
 fn cargo_coyote(arguments: &[&str]) -> Ended {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-coyote"));
-    command.args(["coyote", "test", "--locked"]).args(arguments);
-    process::ended(process::in_example(command, "tokio").output().expect("it starts"))
+    process::cargo_coyote("tokio", arguments)
 }
 
 fn is_built() -> bool {
     static BUILT: OnceLock<bool> = OnceLock::new();
-    *BUILT.get_or_init(|| {
-        let built = cargo_coyote(&["--no-run"]);
-        let unreachable = ["rustup target add", "failed to download", "failed to get"];
-        if built.code != Some(0) && unreachable.iter().any(|text| built.stderr.contains(text)) {
-            println!("skipped: {}", built.stderr);
-            return false;
-        }
-        assert_eq!(built.code, Some(0), "{built:?}");
-        true
-    })
-}
-
-/// The result of each test, by its name.
-fn results(ended: &Ended) -> BTreeMap<String, String> {
-    let lines = ended.stdout.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
-    lines.map(|(name, result)| (name.to_string(), result.to_string())).collect()
+    *BUILT.get_or_init(|| process::is_built("tokio"))
 }
 
 fn run(arguments: &[&str]) -> BTreeMap<String, String> {
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
     let ended = cargo_coyote(&[arguments, &["--seed", "0", "--no-shrink", "-o", outdir]].concat());
-    let results = results(&ended);
+    let results = process::results(&ended);
     assert!(!results.is_empty(), "{ended:?}");
     results
 }
