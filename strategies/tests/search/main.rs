@@ -7,6 +7,7 @@ mod effort;
 mod faults;
 mod golden;
 mod oracle;
+mod rounds;
 mod sections;
 mod sharing;
 mod spins;
