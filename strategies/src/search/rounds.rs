@@ -59,6 +59,8 @@ pub struct Round {
     pub kind: RoundKind,
     /// The worker that is overtaken ([`RoundKind::Without`]), or the one that steps ([`RoundKind::Alone`]).
     pub of: Option<WorkerId>,
+    /// What is expected in all of its states and never met in it, if that is the defect: see [`Expected::id`].
+    pub expected: Option<u64>,
     /// The workers that step, in order.
     pub steps: Vec<WorkerId>,
 }
@@ -342,7 +344,10 @@ impl Finder<'_> {
         let nearest = (0..steps.len()).min_by_key(|at| self.places[steps[*at].0 as usize]).unwrap_or(0);
         steps.rotate_left(nearest);
         let workers = steps.iter().map(|step| WorkerId(self.label(step.1).worker)).collect();
-        (steps[0].0, Round { kind: query.kind, of: query.of.map(WorkerId), steps: workers })
+        (
+            steps[0].0,
+            Round { kind: query.kind, of: query.of.map(WorkerId), expected: query.expected, steps: workers },
+        )
     }
 
     fn has_edge(&self, query: Query, label: u32) -> bool {

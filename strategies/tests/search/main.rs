@@ -3,6 +3,7 @@
 mod cheapest;
 mod dfs;
 mod dpor;
+mod drawn;
 mod effort;
 mod faults;
 mod golden;

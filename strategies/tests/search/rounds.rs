@@ -4,7 +4,7 @@
 //! enabled and the steps of these workers, and in them each set of states that reach each other, by plain reachability.
 //! Rounds that the search reports are executed and compared with the definition, step by step.
 
-use crate::oracle::decisions;
+use crate::drawn::Drawn;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::rounds::{Round, RoundKind, Wanted};
 use coyote_strategies::search::seen::Seen;
@@ -22,22 +22,29 @@ const STATES_MAX: usize = 250;
 type About = (u8, Option<u32>, Option<u64>);
 
 /// The graph of all states.
-#[derive(Default)]
-struct States {
-    toys: Vec<Toy>,
+struct States<S> {
+    systems: Vec<S>,
     /// From, worker, whether it gives way, what was met, to.
     steps: Vec<(usize, u32, bool, BTreeSet<u64>, usize)>,
     /// States from which no end can be reached: livelocks.
     stuck: BTreeSet<usize>,
 }
 
-fn enabled(toy: &Toy) -> BTreeSet<u32> {
-    let workers = toy.view().workers.iter().enumerate();
+fn enabled(system: &impl System) -> BTreeSet<u32> {
+    let workers = system.view().workers.iter().enumerate();
     workers.filter(|(_, w)| w.state == WorkerState::Enabled).map(|(id, _)| id as u32).collect()
 }
 
-fn can_repeat(toy: &Toy) -> bool {
-    toy.status() == Status::Ready && toy.view().timeout.is_none()
+fn can_repeat(system: &impl System) -> bool {
+    system.status() == Status::Ready && system.view().timeout.is_none()
+}
+
+fn decisions(system: &impl System) -> Vec<Decision> {
+    match system.status() {
+        Status::Ready => system.view().picks().map(Decision::Pick).collect(),
+        Status::Choosing { bound } => (0..bound).map(Decision::Value).collect(),
+        _ => vec![],
+    }
 }
 
 /// What was expected before and not without interruption after.
@@ -46,23 +53,22 @@ fn met(before: &[Expected], after: &[Expected]) -> BTreeSet<u64> {
     before.iter().filter(|a| !same(a)).map(|a| a.id).collect()
 }
 
-impl States {
-    fn of(program: &Program) -> Option<States> {
-        let mut states = States::default();
-        let mut first = Toy::new(program.clone());
+impl<S: System + Clone> States<S> {
+    fn of(mut first: S) -> Option<States<S>> {
+        let mut states = States { systems: vec![], steps: vec![], stuck: BTreeSet::new() };
         let mut known = BTreeMap::from([(first.fingerprint(), 0)]);
-        states.toys.push(first);
+        states.systems.push(first);
         let (mut edges, mut at) = (Vec::new(), 0);
-        while at < states.toys.len() {
-            for decision in decisions(&states.toys[at]) {
-                let mut next = states.toys[at].clone();
+        while at < states.systems.len() {
+            for decision in decisions(&states.systems[at]) {
+                let mut next = states.systems[at].clone();
                 let before = next.expected();
                 let operations: Vec<OpKind> = next.view().workers.iter().map(|w| w.operation.kind).collect();
                 decide(&mut next, decision);
                 let met = met(&before, &next.expected());
                 let to = *known.entry(next.fingerprint()).or_insert_with(|| {
-                    states.toys.push(next);
-                    states.toys.len() - 1
+                    states.systems.push(next);
+                    states.systems.len() - 1
                 });
                 edges.push((at, to));
                 if let Decision::Pick(Pick::Step(worker)) = decision {
@@ -71,12 +77,12 @@ impl States {
                 }
             }
             at += 1;
-            if states.toys.len() > STATES_MAX {
+            if states.systems.len() > STATES_MAX {
                 return None;
             }
         }
         let mut ending: BTreeSet<usize> =
-            (0..at).filter(|state| states.toys[*state].status().is_final()).collect();
+            (0..at).filter(|state| states.systems[*state].status().is_final()).collect();
         while let Some((from, _)) =
             edges.iter().find(|(from, to)| ending.contains(to) && !ending.contains(from))
         {
@@ -87,7 +93,7 @@ impl States {
     }
 
     fn workers(&self) -> u32 {
-        self.toys.iter().flat_map(enabled).max().map_or(0, |worker| worker + 1)
+        self.systems.iter().flat_map(enabled).max().map_or(0, |worker| worker + 1)
     }
 
     /// Sets of states that reach each other by these steps.
@@ -122,15 +128,15 @@ impl States {
     }
 
     fn expects(&self, state: usize, id: u64) -> bool {
-        self.toys[state].expected().iter().any(|e| e.id == id)
+        self.systems[state].expected().iter().any(|e| e.id == id)
     }
 
     /// All that rounds are about.
     fn truth(&self) -> BTreeSet<About> {
         let workers = self.workers();
-        let states: BTreeSet<usize> = (0..self.toys.len()).collect();
+        let states: BTreeSet<usize> = (0..self.systems.len()).collect();
         let states: BTreeSet<usize> =
-            states.into_iter().filter(|s| can_repeat(&self.toys[*s]) && !self.stuck.contains(s)).collect();
+            states.into_iter().filter(|s| can_repeat(&self.systems[*s]) && !self.stuck.contains(s)).collect();
         let mut truth = BTreeSet::new();
         for set in 1..1u32 << workers {
             let among = |worker: u32| set >> worker & 1 == 1;
@@ -140,7 +146,7 @@ impl States {
                         continue;
                     }
                     let allowed = |state: &usize| {
-                        enabled(&self.toys[*state]).into_iter().all(|w| among(w) || Some(w) == victim)
+                        enabled(&self.systems[*state]).into_iter().all(|w| among(w) || Some(w) == victim)
                             && id.is_none_or(|id| self.expects(*state, id))
                     };
                     let part: BTreeSet<usize> = states.iter().copied().filter(allowed).collect();
@@ -155,7 +161,7 @@ impl States {
                             .map(|s| s.1)
                             .collect();
                         let all = inside.len() == set.count_ones() as usize;
-                        let some = |is: &dyn Fn(&Toy) -> bool| circle.iter().any(|s| is(&self.toys[*s]));
+                        let some = |is: &dyn Fn(&S) -> bool| circle.iter().any(|s| is(&self.systems[*s]));
                         let fulfilled = match (victim, id) {
                             (Some(v), _) => {
                                 some(&|t| enabled(t).contains(&v)) && some(&|t| !enabled(t).contains(&v))
@@ -172,7 +178,7 @@ impl States {
         }
         for worker in 0..workers {
             let circles = self.circles(&states, &|s| s.1 == worker && !s.2);
-            if circles.iter().flatten().any(|s| enabled(&self.toys[*s]).len() > 1) {
+            if circles.iter().flatten().any(|s| enabled(&self.systems[*s]).len() > 1) {
                 truth.insert((2, Some(worker), None));
             }
         }
@@ -182,7 +188,15 @@ impl States {
 
 /// What a reported round is about, by executing it. Panics if it is not what it is said to be.
 fn check(program: &Program, path: &[Decision], round: &Round) -> BTreeSet<About> {
-    let mut toy = Toy::new(program.clone());
+    check_in(Toy::new(program.clone()), program, path, round)
+}
+
+fn check_in<S: System>(
+    mut toy: S,
+    program: &dyn std::fmt::Debug,
+    path: &[Decision],
+    round: &Round,
+) -> BTreeSet<About> {
     path.iter().for_each(|decision| decide(&mut toy, *decision));
     let start = toy.fingerprint();
     let (mut ever, mut always, mut yields) = (BTreeSet::new(), enabled(&toy), false);
@@ -208,6 +222,8 @@ fn check(program: &Program, path: &[Decision], round: &Round) -> BTreeSet<About>
             assert!(idle.is_empty() && of.is_none(), "{program:?} {round:?}");
             about.insert((0, None, None));
             about.extend(expected.intersection(&hot).map(|id| (0, None, Some(*id))));
+            let claimed = round.expected.is_none_or(|id| about.contains(&(0, None, Some(id))));
+            assert!(claimed, "{program:?} {round:?}");
         }
         RoundKind::Without => {
             assert!(idle.iter().copied().eq(of) && !always.contains(&of.unwrap()), "{program:?} {round:?}");
@@ -227,14 +243,22 @@ fn shared(wanted: Wanted) -> Shared {
 
 /// All rounds, and the counts, by so many jobs in turns.
 fn search(program: &Program, jobs: usize, wanted: Wanted) -> (Vec<(Vec<Decision>, Round)>, u64, Counts) {
+    search_in(&Toy::new(program.clone()), jobs, wanted)
+}
+
+fn search_in<S: System + Clone + Send + 'static>(
+    system: &S,
+    jobs: usize,
+    wanted: Wanted,
+) -> (Vec<(Vec<Decision>, Round)>, u64, Counts) {
     let shared = shared(wanted);
     let new = |items: Option<Vec<Item>>| {
-        let mut search = by_name::<Toy>("stateful", 0, items).expect("a search");
+        let mut search = by_name::<S>("stateful", 0, items).expect("a search");
         search.share(&shared);
         search
     };
-    let mut systems: Vec<Toy> = (0..jobs).map(|_| Toy::new(program.clone())).collect();
-    let mut running: Vec<Option<Box<dyn Search<Toy>>>> = (0..jobs).map(|_| None).collect();
+    let mut systems: Vec<S> = (0..jobs).map(|_| system.clone()).collect();
+    let mut running: Vec<Option<Box<dyn Search<S>>>> = (0..jobs).map(|_| None).collect();
     running[0] = Some(new(None));
     let (mut found, mut livelocks, mut counts) = (Vec::new(), 0, Counts::default());
     while running.iter().any(Option::is_some) {
@@ -336,9 +360,12 @@ fn program(index: u64) -> Program {
 }
 
 /// Programs that are small enough, with their states.
-fn programs(count: usize) -> impl Iterator<Item = (u64, Program, States)> {
+fn programs(count: usize) -> impl Iterator<Item = (u64, Program, States<Toy>)> {
     let all = (0..).map(|index| (index, program(index)));
-    all.filter_map(|(index, program)| States::of(&program).map(|states| (index, program, states))).take(count)
+    all.filter_map(|(index, program)| {
+        States::of(Toy::new(program.clone())).map(|states| (index, program, states))
+    })
+    .take(count)
 }
 
 #[test]
@@ -460,4 +487,23 @@ fn known_programs() {
     assert!(about(&swing(Monitor(0, 2))).contains(&(0, None, Some(0))));
     assert!(!about(&swing(Renew(0))).contains(&(0, None, Some(0))));
     assert!(about(&swing(Renew(0))).contains(&(0, None, None)));
+}
+
+#[test]
+fn drawn_machines_have_the_rounds_of_the_definition() {
+    let mut counts = BTreeMap::<(u8, bool), [u32; 2]>::new();
+    for index in 0..4_000 {
+        let machine = Drawn::new(index);
+        let truth = States::of(machine.clone()).expect("it is small").truth();
+        let (found, livelocks, _) = search_in(&machine, 1 + (index % 2) as usize, ALL);
+        assert_eq!(livelocks, 0);
+        let about = found.iter().flat_map(|(path, round)| check_in(machine.clone(), &machine, path, round));
+        assert_eq!(about.collect::<BTreeSet<About>>(), truth, "machine {index}: {machine:?}");
+        for kind in [(0, false), (0, true), (1, false), (2, false)] {
+            let there = truth.iter().any(|about| (about.0, about.2.is_some()) == kind);
+            counts.entry(kind).or_default()[usize::from(there)] += 1;
+        }
+    }
+    println!("without and with: {counts:?}");
+    assert!(counts.values().all(|[without, with]| *without > 100 && *with > 100), "{counts:?}");
 }
