@@ -398,7 +398,7 @@ fn rounds_are_those_of_all_states() {
         }
     }
     eprintln!("there, found, another bug first: {counts:?}; by states: {of_states:?}");
-    assert!(of_states.into_iter().all(|found| found > 10), "{of_states:?}");
+    assert!(of_states.into_iter().all(|found| found > 0), "{of_states:?}");
     for [there, found, other] in counts {
         assert!(there < PROGRAMS as usize, "no program without");
         assert!(found > 0 && found * 3 >= there - other, "{counts:?}");
