@@ -15,7 +15,7 @@ use crate::artifact::Artifact;
 use crate::detect::Detectors;
 use crate::detect::rounds::Wanted;
 use crate::granules::{Granules, Sharing};
-use crate::lasso::Lasso;
+use crate::lasso::{Given, Lasso};
 use crate::livelock::{self, Livelock};
 pub use crate::machine::MachineError;
 pub use crate::machine::scheduler::{Choice, Limits};
@@ -24,10 +24,12 @@ use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
 use crate::outcome::{Bound, BugKind, Outcome};
 use crate::results::ExecutionCounts;
+use crate::runtime::monitors::Heat;
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
+use coyote_strategies::system::Expected;
 use coyote_strategies::{
     Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
 };
@@ -51,6 +53,8 @@ pub struct Execution {
     /// The kinds of lassos that are bugs.
     lassos: Wanted,
     lasso: Option<Lasso>,
+    /// The round that the iteration is to be confirmed to lead to.
+    given: Option<Given>,
     /// The steps at which the iteration is interrupted to search for a lasso.
     lasso_looks: Vec<u64>,
     /// See [`Execution::set_fair_from`].
@@ -157,6 +161,7 @@ impl Execution {
             livelock: None,
             lassos: Wanted::default(),
             lasso: None,
+            given: None,
             lasso_looks: Vec::new(),
             fair_from: None,
             records_footprints: false,
@@ -501,6 +506,21 @@ impl System for Execution {
 
     fn may_livelock(&self) -> bool {
         self.runtime().may_livelock()
+    }
+
+    fn may_repeat(&self) -> bool {
+        let runtime = self.runtime();
+        runtime.may_livelock() && self.view().timeout.is_none() && !runtime.awaits_time()
+    }
+
+    fn expected(&self) -> Vec<Expected> {
+        let monitors = self.runtime().monitors.known();
+        let expected = monitors.map(|((name, number), monitor)| Expected {
+            id: xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), (*number).into()),
+            waits: monitor.heat == Heat::Hot,
+            since: monitor.not_cold_since,
+        });
+        expected.collect()
     }
 
     fn ends_program(&self) -> bool {

@@ -11,12 +11,13 @@
 //!   worker is enabled in it. The worker uses up its time slice for nothing: a violation of CHESS' good-Samaritan
 //!   property (Musuvathi and Qadeer, PLDI 2008; OSDI 2008, section 5.4.2).
 //!
-//! This module holds the data of a proved lasso; `execution::prove_lasso` proves it.
+//! This module holds the data of a proved lasso; `execution::prove_lasso` proves it. The search `stateful` finds them in
+//! the graph of all states, by the same definitions: [`coyote_strategies::search::rounds`].
 
 use crate::evidence::{Evidence, HotMonitor, RoundEvidence, RoundKind};
 use crate::outcome::{Bug, BugKind};
 use coyote_instrumenter::Location;
-use coyote_strategies::{Decision, WorkerId};
+use coyote_strategies::{Decision, WorkerId, WorkerPath};
 use serde::{Deserialize, Serialize};
 
 /// A round of steps, and the steps that lead to it.
@@ -32,6 +33,16 @@ pub struct Lasso {
     pub(crate) victim: Option<(WorkerId, String)>,
     pub(crate) hot: Option<HotMonitor>,
     pub(crate) tail: Vec<Decision>,
+    /// The round, if it was given and not found by taking turns.
+    pub(crate) given: Option<Given>,
+}
+
+/// A round that a search has found, to be confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Given {
+    pub kind: RoundKind,
+    /// The workers that step, in order.
+    pub steps: Vec<WorkerPath>,
 }
 
 /// A step of a round.

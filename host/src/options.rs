@@ -296,6 +296,11 @@ pub fn read(named: &[(String, String)]) -> Result<(Options, Settings), OptionErr
         }
     }
     for (name, value) in named {
+        if name == record::CYCLE {
+            let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
+            record::read_cycle(value).ok_or_else(wrong)?;
+            continue;
+        }
         if record::OF_TRACE.contains(&name.as_str()) {
             let wrong = || OptionError::Value { name: name.clone(), value: value.clone() };
             value.parse::<u64>().map_err(|_| wrong())?;

@@ -1,17 +1,18 @@
 //! Conversion of an executed iteration to a trace, and of a trace to a schedule that can be replayed.
 
 use crate::artifact::Artifact;
+use crate::evidence::RoundKind;
 use crate::evidence::{Evidence, RacingAccess};
 use crate::execution::Execution;
 use crate::granules::Sharing;
 use crate::identity::{Identity, Party};
-use crate::lasso::Lasso;
+use crate::lasso::{Given, Lasso};
 use crate::livelock::STATES_MAX;
 use crate::machine::scheduler::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::trace::{Decision, Header, Trace};
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::{OpKind, Operation, Recorded};
+use coyote_strategies::{OpKind, Operation, Recorded, WorkerPath};
 use std::collections::BTreeMap;
 
 /// What a trace says about its origin, in addition to the schedule itself.
@@ -117,6 +118,10 @@ pub const FAIR_FROM: &str = "fair-from";
 /// A trace's option with the value 1: the trace ends where a round of steps begins that can be repeated for ever.
 pub const ROUND: &str = "round";
 
+/// A trace's option: the workers that step in the round with which it ends, by their paths, if taking turns does not lead
+/// to the same round.
+pub const CYCLE: &str = "cycle";
+
 /// An option of a minimised trace: the number of switches that it had before.
 pub const SWITCHES_BEFORE: &str = "switches-before";
 
@@ -124,8 +129,13 @@ pub const SWITCHES_BEFORE: &str = "switches-before";
 pub const FAILING: &str = "failing";
 pub const SAMPLED: &str = "sampled";
 
-/// Numeric options that belong to the trace and not to the run: a replay reads them where it needs them.
+/// The numeric ones of the options that belong to the trace and not to the run: a replay reads them where it needs them.
 pub const OF_TRACE: [&str; 7] = [BOUND, LIVELOCK_STATES, FAIR_FROM, ROUND, SWITCHES_BEFORE, FAILING, SAMPLED];
+
+/// Whether an option belongs to the trace and not to the run.
+pub fn is_of_trace(name: &str) -> bool {
+    OF_TRACE.contains(&name) || name == CYCLE
+}
 
 /// The options that a trace must name for the iteration that the execution has just ended, in addition to those of the
 /// run.
@@ -143,11 +153,34 @@ pub fn bounds(execution: &Execution) -> Vec<(String, String)> {
     }
     if execution.lasso().is_some() {
         options.push((ROUND.into(), "1".into()));
+        let given = execution.lasso().and_then(|lasso| lasso.given.as_ref());
+        options.extend(given.map(|given| (CYCLE.into(), cycle(&given.steps))));
     }
     if states != STATES_MAX {
         options.push((LIVELOCK_STATES.into(), states.to_string()));
     }
     options
+}
+
+/// The value of [`CYCLE`].
+fn cycle(steps: &[WorkerPath]) -> String {
+    steps.iter().map(WorkerPath::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The inverse of `cycle`; `None` if it is malformed.
+pub fn read_cycle(value: &str) -> Option<Vec<WorkerPath>> {
+    value.split(',').map(crate::trace::read_worker).collect()
+}
+
+/// The round with which a trace ends, if the trace contains it.
+pub(crate) fn given(trace: &Trace) -> Option<Given> {
+    let (_, value) = trace.header.options.iter().find(|(name, _)| name == CYCLE)?;
+    let kind = match BugKind::ALL.into_iter().find(|kind| kind.name() == trace.header.outcome)? {
+        BugKind::Starvation => RoundKind::Without,
+        BugKind::GoodSamaritan => RoundKind::Alone,
+        _ => RoundKind::Together,
+    };
+    Some(Given { kind, steps: read_cycle(value)? })
 }
 
 /// The numeric value of an option of the trace.

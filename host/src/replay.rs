@@ -123,7 +123,9 @@ fn run<S: Strategy + 'static>(
     }
     let iteration = Iteration { seed: trace.header.seed, index: trace.header.iteration };
     let shared = Box::new(Shared(strategy.clone()));
-    let result = execution.looking(looks, |execution| execution.run(shared, iteration));
+    let result = execution.going_round(record::given(trace), |execution| {
+        execution.looking(looks, |execution| execution.run(shared, iteration))
+    });
     execution.set_bound(None);
     execution.set_fair_from(None);
     execution.livelock_states_max = usual;

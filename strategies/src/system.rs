@@ -42,6 +42,17 @@ pub enum Decision {
     Value(u64),
 }
 
+/// Something that must eventually happen, such as that a monitor becomes cold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Expected {
+    /// What it is.
+    pub id: u64,
+    /// Whether the program waits for it now (a hot monitor), or merely has not seen it (a warm one).
+    pub waits: bool,
+    /// The step since which the program expects it without interruption.
+    pub since: u64,
+}
+
 /// A program under control whose state can be saved and restored.
 pub trait System {
     /// A saved state, which [`System::restore`] takes.
@@ -75,6 +86,17 @@ pub trait System {
     /// those that a program leaves behind at its end.
     fn may_livelock(&self) -> bool {
         true
+    }
+
+    /// Whether a round of steps that can be repeated for ever may lead through this state: only if nothing can happen in
+    /// it but steps, and no time is waited for.
+    fn may_repeat(&self) -> bool {
+        self.may_livelock() && self.view().timeout.is_none()
+    }
+
+    /// What the program says must eventually happen and has not happened yet, in any order that depends on nothing else.
+    fn expected(&self) -> Vec<Expected> {
+        Vec::new()
     }
 
     /// Restores the start of the program.

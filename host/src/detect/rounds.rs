@@ -8,29 +8,13 @@
 //!
 //! They are bugs only if the user says so: a program may rely on a scheduler that does not stay in step with it, and
 //! give way by other means. They are searched for in executions of samplers, in each of the first 256 iterations and in
-//! one of 16 later ones, from up to four states. These detectors receive no events.
+//! one of 16 later ones, from up to four states; and by the search `stateful` in all states
+//! ([`coyote_strategies::search::rounds`]). These detectors receive no events.
 
 use crate::artifact::Artifact;
 use crate::observe::{Detector, Interest};
 use coyote_instrumenter::Points;
-
-/// The kinds of rounds that are searched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// See [`crate::evidence::RoundKind::Together`].
-    pub together: bool,
-    /// See [`crate::evidence::RoundKind::Without`].
-    pub without: bool,
-    /// See [`crate::evidence::RoundKind::Alone`].
-    pub alone: bool,
-}
-
-impl Wanted {
-    /// Whether any kind is searched for.
-    pub fn any(self) -> bool {
-        self.together || self.without || self.alone
-    }
-}
+pub use coyote_strategies::search::rounds::Wanted;
 
 /// See the module's documentation. It receives no events.
 pub struct Rounds;

@@ -2,6 +2,7 @@
 //! ever.
 
 use crate::plural::counted;
+pub use coyote_strategies::search::rounds::RoundKind;
 use serde::{Deserialize, Serialize};
 
 /// A monitor that did not become cold.
@@ -47,17 +48,6 @@ pub struct RoundEvidence {
     pub workers: Vec<String>,
     /// The worker that they overtake, if this is the defect.
     pub victim: Option<String>,
-}
-
-/// The kind of a round, see [`crate::lasso`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RoundKind {
-    /// Every worker that is enabled somewhere in the round steps in it.
-    Together,
-    /// All but one do, which is enabled only now and then.
-    Without,
-    /// One worker steps, without giving way to another one that is enabled.
-    Alone,
 }
 
 impl HotMonitor {

@@ -2,6 +2,7 @@
 
 use super::prove_livelock::{self, Effort};
 use super::{Execution, MachineError, prove_lasso};
+use crate::lasso::Given;
 use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
 use coyote_strategies::sample::follow::Follow;
@@ -44,7 +45,10 @@ impl Execution {
     }
 
     fn look_for_lasso(&mut self, steps: u64) -> Result<(), MachineError> {
-        self.lasso = prove_lasso::prove(self, self.lassos)?;
+        self.lasso = match &self.given.clone().filter(|_| matches!(self.looks, Looks::AfterRound(_))) {
+            Some(given) => prove_lasso::confirm(self, given)?,
+            None => prove_lasso::prove(self, self.lassos)?,
+        };
         let next = self.lasso_looks.iter().find(|step| **step > steps).copied();
         let scheduler = self.machine.scheduler_mut();
         scheduler.lasso_at = next;
@@ -91,12 +95,30 @@ impl Execution {
         self.run_to_look(path, fair, Looks::After(path.len()))
     }
 
-    /// [`Execution::run_into_livelock`] for choices that have led to a lasso.
+    /// [`Execution::run_into_livelock`] for choices that have led to a lasso; `given`: its round, if it is known.
     ///
     /// # Errors
     /// As [`Execution::run`].
-    pub(crate) fn run_into_round(&mut self, path: &[Decision], fair: bool) -> Result<Outcome, MachineError> {
-        self.run_to_look(path, fair, Looks::AfterRound(path.len()))
+    pub(crate) fn run_into_round(
+        &mut self,
+        path: &[Decision],
+        fair: bool,
+        given: Option<Given>,
+    ) -> Result<Outcome, MachineError> {
+        self.going_round(given, |execution| execution.run_to_look(path, fair, Looks::AfterRound(path.len())))
+    }
+
+    /// Calls `function`, which executes a path to a round, with the round that is to be confirmed there; `None`: it is
+    /// searched for.
+    pub(crate) fn going_round<R>(
+        &mut self,
+        given: Option<Given>,
+        function: impl FnOnce(&mut Execution) -> R,
+    ) -> R {
+        self.given = given;
+        let result = function(self);
+        self.given = None;
+        result
     }
 
     fn run_to_look(&mut self, path: &[Decision], fair: bool, looks: Looks) -> Result<Outcome, MachineError> {

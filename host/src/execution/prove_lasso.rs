@@ -2,7 +2,7 @@
 //!
 //! From a state of a sampled execution, the workers concerned take turns until a state repeats. The round is then
 //! executed once more, and the bytes are compared. Such a proof is about one execution and not about all: others may
-//! end.
+//! end. A round that a search has found in its graph of states, or a trace contains, is confirmed in the same way.
 //!
 //! The following would make the proof wrong and is left out: rounds with a chosen value (a guest that draws how long it
 //! backs off does so in every round, and leaves in the end) or with a possible fault; pending timeouts; time that
@@ -16,7 +16,7 @@ use super::Execution;
 use super::prove_livelock::{Key, aside, goes_on, key};
 use crate::detect::rounds::Wanted;
 use crate::evidence::{HotMonitor, HotWhen, RoundKind};
-use crate::lasso::{Lasso, RoundStep};
+use crate::lasso::{Given, Lasso, RoundStep};
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::runtime::monitors::{Heat, MonitorId};
@@ -72,6 +72,45 @@ pub fn prove(execution: &mut Execution, wanted: Wanted) -> Result<Option<Lasso>,
     })
 }
 
+/// Confirms a round that begins in the present state of the execution, which is left in that state.
+///
+/// # Errors
+/// Errors of the machine, by this tool or the environment.
+pub fn confirm(execution: &mut Execution, given: &Given) -> Result<Option<Lasso>, MachineError> {
+    aside(execution, |execution| {
+        let workers = given.steps.iter().map(|path| {
+            let of = |worker: &crate::runtime::Worker| worker.path == *path;
+            execution.runtime().workers().iter().position(of).map(|id| WorkerId(id as u32))
+        });
+        let steps: Vec<WorkerId> = workers.collect::<Option<_>>()?;
+        let round: Vec<Decision> = steps.iter().map(|id| Decision::Pick(Pick::Step(*id))).collect();
+        let start = execution.snapshot();
+        let of = match given.kind {
+            RoundKind::Together => vec![None],
+            RoundKind::Alone => vec![steps.first().copied()],
+            RoundKind::Without => {
+                let all = (0..execution.runtime().workers().len() as u32).map(WorkerId);
+                all.filter(|id| !steps.contains(id)).map(Some).collect()
+            }
+        };
+        for of in of {
+            execution.restore(&start);
+            let walk = Walk { kind: given.kind, of };
+            // What a first round leaves in memory that is not in use any more, a second one leaves again.
+            if walk.go_round(execution, &round).is_none() {
+                continue;
+            }
+            if let Some(lasso) = walk.repeat(execution, Vec::new(), &round) {
+                let rotated = lasso.tail.len();
+                let mut given = given.clone();
+                given.steps.rotate_left(rotated);
+                return Some(Lasso { given: Some(given), ..lasso });
+            }
+        }
+        None
+    })
+}
+
 /// The walks to try: the ways to take turns.
 fn walks(execution: &Execution, wanted: Wanted) -> Vec<Walk> {
     let workers = execution.view().workers;
@@ -94,8 +133,8 @@ struct Walk {
 struct Passed {
     decision: Decision,
     enabled: BTreeSet<WorkerId>,
-    /// Monitors that are not cold.
-    heats: BTreeMap<MonitorId, Heat>,
+    /// Monitors that are not cold, and the step since which they are not.
+    heats: BTreeMap<MonitorId, (Heat, u64)>,
     /// The operations and sites of all workers, by which the first state of the round is selected.
     places: Vec<(OpKind, u32)>,
     step: RoundStep,
@@ -127,16 +166,31 @@ impl Walk {
             path.push(decision);
         };
         let round = path.split_off(at);
+        self.repeat(execution, path, &round)
+    }
+
+    /// Executes a round that leads back to the present state, and compares the bytes. `path` leads to it from where the
+    /// proof began.
+    fn repeat(self, execution: &mut Execution, path: Vec<Decision>, round: &[Decision]) -> Option<Lasso> {
         let before = execution.machine_mut().bytes();
-        let mut passed = Vec::with_capacity(round.len());
-        for decision in round {
-            passed.push(self.pass(execution, decision)?);
-            coyote_strategies::system::decide(execution, decision);
-        }
+        let passed = self.go_round(execution, round)?;
         if before != execution.machine_mut().bytes() {
             return None;
         }
         self.lasso(execution, path, passed)
+    }
+
+    /// Executes a round; `None` if no round may contain one of its states.
+    fn go_round(self, execution: &mut Execution, round: &[Decision]) -> Option<Vec<Passed>> {
+        let mut passed = Vec::with_capacity(round.len());
+        for decision in round {
+            passed.push(self.pass(execution, *decision)?);
+            coyote_strategies::system::decide(execution, *decision);
+        }
+        if execution.status() != Status::Ready {
+            return None;
+        }
+        Some(passed)
     }
 
     fn next(self, execution: &Execution, last: Option<WorkerId>) -> Option<WorkerId> {
@@ -155,7 +209,7 @@ impl Walk {
     fn pass(self, execution: &Execution, decision: Decision) -> Option<Passed> {
         let Decision::Pick(Pick::Step(worker)) = decision else { return None };
         let (runtime, view) = (execution.runtime(), execution.view());
-        if view.timeout.is_some() || runtime.awaits_time() {
+        if execution.status() != Status::Ready || !execution.may_repeat() || !view.can_step(worker) {
             return None;
         }
         let enabled = (0..view.workers.len() as u32).map(WorkerId);
@@ -173,7 +227,8 @@ impl Walk {
             location: table.sites.get(operation.site as usize).map(|site| site.location),
         };
         let places = view.workers.iter().map(|worker| (worker.operation.kind, worker.operation.site));
-        let heats = runtime.monitors.known().map(|(id, monitor)| (id.clone(), monitor.heat));
+        let monitors = runtime.monitors.known();
+        let heats = monitors.map(|(id, monitor)| (id.clone(), (monitor.heat, monitor.not_cold_since)));
         Some(Passed { decision, enabled, heats: heats.collect(), places: places.collect(), step })
     }
 
@@ -201,7 +256,9 @@ impl Walk {
             let rotated = passed[*at..].iter().chain(&passed[..*at]);
             rotated.map(|p| (&p.places, p.decision)).collect::<Vec<_>>()
         })?;
-        let hot = hot_for_ever(&passed).map(|(name, number)| {
+        let now = runtime.monitors.known();
+        let now = now.map(|(id, monitor)| (id.clone(), (monitor.heat, monitor.not_cold_since))).collect();
+        let hot = hot_for_ever(&passed, &now).map(|(name, number)| {
             let known = runtime.monitors.known().find(|(id, _)| **id == (name.clone(), number));
             HotMonitor {
                 name,
@@ -222,15 +279,21 @@ impl Walk {
             victim: self.of.filter(|_| self.kind == RoundKind::Without).map(|id| (id, runtime.title(id))),
             hot,
             tail,
+            given: None,
         })
     }
 }
 
-/// The first monitor that is hot in some state of the round and cold in none.
-fn hot_for_ever(passed: &[Passed]) -> Option<MonitorId> {
-    let hot = |id: &MonitorId| passed.iter().any(|p| p.heats[id] == Heat::Hot);
-    let never_cold = |id: &&MonitorId| passed.iter().all(|p| p.heats.contains_key(*id));
-    passed.first()?.heats.keys().filter(never_cold).find(|id| hot(id)).cloned()
+/// The first monitor that is hot in some state of the round and never cold, not even within a step. `now`: the heats
+/// after the round.
+fn hot_for_ever(passed: &[Passed], now: &BTreeMap<MonitorId, (Heat, u64)>) -> Option<MonitorId> {
+    let first = &passed.first()?.heats;
+    let hot = |id: &MonitorId| passed.iter().any(|p| p.heats[id].0 == Heat::Hot);
+    let never_cold = |id: &&MonitorId| {
+        let since = |heats: &BTreeMap<MonitorId, (Heat, u64)>| heats.get(*id).map(|(_, since)| *since);
+        passed.iter().map(|p| &p.heats).chain([now]).all(|heats| since(heats) == since(first))
+    };
+    first.keys().filter(never_cold).find(|id| hot(id)).cloned()
 }
 
 /// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug at
@@ -242,7 +305,8 @@ pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let mut path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
     let fair = execution.machine().scheduler().fair;
     path.extend(execution.lasso().iter().flat_map(|lasso| &lasso.tail));
-    match execution.run_into_round(&path, fair)? {
+    let given = execution.lasso().and_then(|lasso| lasso.given.clone());
+    match execution.run_into_round(&path, fair, given)? {
         Outcome::Bug(bug) if execution.lasso().is_some() || bug.kind == BugKind::Deadlock => Ok(bug),
         outcome => {
             Err(MachineError::Internal(format!("a lasso is none when it is executed again: {outcome:?}")))

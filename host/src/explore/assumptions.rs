@@ -1,6 +1,6 @@
 //! The assumptions of a search's verdict.
 
-use super::{Plan, watching};
+use super::{Plan, endless, watching};
 use crate::detect::{DETECTORS, DetectorEntry, Switch};
 use crate::machine::stack::main_stack_alone;
 use crate::orderings::Counts;
@@ -10,6 +10,8 @@ use crate::results::{ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, Watch}
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
 use coyote_instrumenter::Points;
+use coyote_strategies::search::rounds::Wanted;
+use coyote_strategies::search::seen::Seen;
 
 /// The detectors that watch iterations of a sampler, and the assumptions of their verdict.
 pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
@@ -59,8 +61,37 @@ fn of_points(plan: &Plan) -> Vec<String> {
     assumptions
 }
 
+/// What is not known about executions without an end, if there may be some. All executions that other searches prove
+/// something about have an end, or there is a cycle of states and no proof.
+fn of_rounds(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<&'static str> {
+    let (wanted, bugs) = (endless::wanted(plan), plan.settings.detectors.lassos());
+    let looked = match strategy {
+        "stateful" if !seen.had_cycles() => return Vec::new(),
+        "stateful" => wanted,
+        "dpor" => Wanted::default(),
+        _ => return Vec::new(),
+    };
+    let mut assumptions = Vec::new();
+    if looked != bugs {
+        assumptions.push("no round of steps is repeated for ever");
+    } else if plan.artifact.imports("monitor") && !looked.together {
+        assumptions.push("no monitor is hot for ever in an execution without an end");
+    }
+    if looked.any() {
+        let left =
+            "no round of steps is repeated for ever in which a value is chosen or a timeout is pending";
+        assumptions.push(left);
+    }
+    assumptions
+}
+
 /// The assumptions of a search's verdict.
-pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
+pub(super) fn assumptions(
+    plan: &Plan,
+    result: &TestResult,
+    resumed: Option<&Resumed>,
+    seen: &Seen,
+) -> Vec<String> {
     let options = &plan.artifact.options;
     let weak = plan.settings.weak_memory();
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
@@ -82,6 +113,7 @@ pub(super) fn assumptions(plan: &Plan, result: &TestResult, resumed: Option<&Res
         assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
+    assumptions.extend(of_rounds(plan, &result.subject.strategy, seen).into_iter().map(String::from));
     if weak || plan.settings.detectors.watches_all("races") {
         let Counts { without_ordering, unknown, .. } = plan.artifact.orderings().counts();
         let count = (without_ordering + unknown) as u64;

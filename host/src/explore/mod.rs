@@ -4,7 +4,7 @@
 //!   `profiling_run`: the run that determines the profile for strategies; `bounds`: the bounds on steps that follow
 //!   from it.
 //! - `search`: all executions that a search visits; `frontier`: its remaining work, on disk; `memory`: the memory
-//!   limit.
+//!   limit; `endless`: proves executions without an end that a search has found.
 //! - `steer`: schedules that are steered towards deadlocks that other schedules have shown to be possible.
 //! - `sweep`: every fault of the default schedule; `attempts`: the list of these faults.
 //! - `comparison`: what is new in an iteration; `passage`: the lines that it passed; `assumptions`: the assumptions of
@@ -22,6 +22,7 @@ mod attempts;
 mod bounds;
 mod checkpoints;
 mod comparison;
+mod endless;
 #[doc(hidden)]
 pub mod frontier;
 #[doc(hidden)]
@@ -242,6 +243,11 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
 /// The output of the iteration that the execution has just ended.
 fn first_output(execution: &Execution, index: Option<u64>) -> FirstOutput {
     FirstOutput { index, text: execution.runtime().printed(&[Stream::Stdout, Stream::Stderr]) }
+}
+
+/// An error of this tool.
+fn internal(message: &str) -> ExploreError {
+    ExploreError::Machine(MachineError::Internal(message.into()))
 }
 
 /// How a bug was found.

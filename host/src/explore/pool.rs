@@ -1,9 +1,9 @@
 //! What the jobs of a search share: the work that is left, and what was found.
 
-use super::ExploreError;
 use super::frontier::Section;
+use super::{ExploreError, Plan, remove};
 use crate::diagnose::SourceLines;
-use crate::results::{Done, KnownBug, Resumed, TestResult};
+use crate::results::{Done, FoundBug, KnownBug, Resumed, Stop, TestResult};
 use coyote_strategies::search::{Counts, Item, Shared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -120,6 +120,24 @@ impl Pool {
         checkpoint.push(left);
         while state.checkpoint.is_some() && !self.stop.load(Ordering::Relaxed) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Adds a bug, and ends the search unless it is to continue.
+    pub fn add(&self, plan: &Plan, found: FoundBug) {
+        let mut state = self.lock();
+        if !plan.budget.explore && !state.result.bugs.is_empty() {
+            // Another job has found one, and the search is about to end.
+            remove(&found, &state.result);
+            return;
+        }
+        if let Some(other) = state.result.add_bug(found) {
+            remove(&other, &state.result);
+        }
+        if !plan.budget.explore || state.result.distinct_bugs() >= plan.budget.bugs_max {
+            state.result.stop = Stop::Bug;
+            drop(state);
+            self.stop();
         }
     }
 

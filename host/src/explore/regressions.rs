@@ -130,7 +130,7 @@ fn cannot_be_tried(plan: &Plan, trace: &Trace) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let own = |options: Vec<(String, String)>| -> BTreeSet<(String, String)> {
-        let options = options.into_iter().filter(|(name, _)| !record::OF_TRACE.contains(&name.as_str()));
+        let options = options.into_iter().filter(|(name, _)| !record::is_of_trace(name));
         // The first argument is the module's name.
         options
             .map(|(name, value)| match name.as_str() {

@@ -12,18 +12,18 @@ use super::checkpoints::Checkpoints;
 use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
 use super::pool::{Pool, State};
-use super::{ExploreError, Finder, Plan, Watch, first_output, found, notes, remove};
+use super::{ExploreError, Finder, Plan, Watch, endless, first_output, found, internal, notes};
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
-use crate::machine::MachineError;
+use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
+use coyote_strategies::search::seen::Seen;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search, Shared, dpor};
-use coyote_strategies::system::decide;
-use coyote_strategies::{Decision, Iteration, Status, System};
+use coyote_strategies::{Decision, Iteration, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub fn explore(
              Options::footprints"
         )));
     }
-    let (items, shared, resumed) = match resume {
+    let (items, mut shared, resumed) = match resume {
         Some(Frontier { items, states, from, done, .. }) => {
             let states = dpor::Shared::restore(states, &items).map_err(ExploreError::Strategy)?;
             let shared = Shared { dpor: Arc::new(states), ..Shared::default() };
@@ -61,6 +61,7 @@ pub fn explore(
         }
         None => (fresh.save(), Shared::default(), None),
     };
+    shared.seen = Arc::new(Seen::looking_for(endless::wanted(plan)));
     let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);
     let mut result = TestResult::new(plan.subject(name.into()), steps_max, true);
     if let Some(Resumed { done, .. }) = &resumed {
@@ -230,7 +231,8 @@ fn run_item(
             },
             Advance::Working => {}
             Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
-            Advance::Livelock => livelock(plan, search, pool)?,
+            Advance::Livelock => endless::livelock(plan, search, pool)?,
+            Advance::Round => endless::round(plan, search, pool)?,
         }
         let enough = {
             let mut state = pool.lock();
@@ -289,74 +291,8 @@ fn ended(
     let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
     let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
     let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
-    add(plan, pool, found);
+    pool.add(plan, found);
     Ok(())
-}
-
-/// Adds a bug, and ends the search unless it is to continue.
-fn add(plan: &Plan, pool: &Pool, found: FoundBug) {
-    let mut state = pool.lock();
-    if !plan.budget.explore && !state.result.bugs.is_empty() {
-        // Another job has found one, and the search is about to end.
-        remove(&found, &state.result);
-        return;
-    }
-    if let Some(other) = state.result.add_bug(found) {
-        remove(&other, &state.result);
-    }
-    if !plan.budget.explore || state.result.distinct_bugs() >= plan.budget.bugs_max {
-        state.result.stop = Stop::Bug;
-        drop(state);
-        pool.stop();
-    }
-}
-
-/// Processes a livelock that the search has found: its schedule is executed and proved again from the start.
-fn livelock(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) -> Result<(), ExploreError> {
-    let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
-    let (number, states) = {
-        let mut state = pool.lock();
-        state.ended += 1;
-        let workers = execution.runtime().workers().len() as u32;
-        state.result.workers_max = state.result.workers_max.max(workers);
-        (state.ended, state.counts().states.max(search.counts().states))
-    };
-    let usual = execution.livelock_states_max;
-    execution.livelock_states_max = usize::try_from(states).unwrap_or(usize::MAX).max(usual);
-    let path = completed(&mut execution, search.path());
-    let outcome = execution.run_into_livelock(&path, false)?;
-    let bug = match outcome {
-        // Workers that wait in a circle are noticed earlier.
-        Outcome::Bug(bug) if matches!(bug.kind, BugKind::Livelock | BugKind::Deadlock) => bug,
-        other => {
-            return Err(internal(&format!("the search saw a livelock, the same choices end with {other:?}")));
-        }
-    };
-    let decisions = execution.machine().scheduler().decisions;
-    let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
-    let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
-    pool.lock().result.any_choice |= decisions > 0;
-    add(plan, pool, found);
-    Ok(())
-}
-
-/// Maximum number of steps of a worker that is alone in a test harness before there is another one.
-const ALONE_STEPS_MAX: usize = 10_000;
-
-/// Completes a path that may end within a step, or while a worker is alone in a test harness, where a livelock cannot be
-/// proved again: whichever decisions are made, a livelock stays one.
-fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
-    execution.restart();
-    path.iter().for_each(|decision| decide(execution, *decision));
-    for _ in 0..ALONE_STEPS_MAX {
-        while let Status::Choosing { .. } = execution.status() {
-            execution.choose(0);
-        }
-        let alone = execution.runtime().alone_in_harness() && execution.status() == Status::Ready;
-        let Some(pick) = execution.view().picks().next().filter(|_| alone) else { break };
-        decide(execution, Decision::Pick(pick));
-    }
-    execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
 }
 
 /// Executes a path from the start. It must end with the same bug, or earlier if workers wait in a circle, since the
@@ -364,7 +300,9 @@ fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
 fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Execution, Bug), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let follow = Box::new(Follow::new(path.to_vec(), false));
-    let (outcome, _) = execution.run(follow, Iteration { seed: plan.seed, index: 0 })?;
+    let iteration = Iteration { seed: plan.seed, index: 0 };
+    // A round on the way is not what the search found.
+    let (outcome, _) = execution.looking(Looks::Never, |execution| execution.run(follow, iteration))?;
     match (&outcome, expected) {
         (Outcome::Bug(bug), Outcome::Bug(searched))
             if bug == searched || [bug, searched].iter().all(|bug| bug.kind == BugKind::Deadlock) =>
@@ -376,10 +314,6 @@ fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Executi
             "the search ended with {expected:?}, the same choices from the start with {outcome:?}"
         ))),
     }
-}
-
-fn internal(message: &str) -> ExploreError {
-    ExploreError::Machine(MachineError::Internal(message.into()))
 }
 
 /// Puts the result together, and writes the remaining work to disk.
@@ -420,7 +354,7 @@ fn conclude(
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions: assumptions(plan, &result, state.resumed.as_ref()),
+        assumptions: assumptions(plan, &result, state.resumed.as_ref(), &shared.seen),
         frontier,
         resumed: state.resumed,
     });

@@ -43,7 +43,9 @@ pub struct Monitor {
     pub since: u64,
     /// The worker that set it.
     pub by: WorkerId,
-    /// Steps spent hot before that.
+    /// The step within which it was cold last; of the beginning if it never was.
+    pub not_cold_since: u64,
+    /// Steps spent hot before `since`.
     warmth: u64,
 }
 
@@ -71,7 +73,9 @@ impl Monitors {
     /// Takes over the monitors that a program's initialisation left, as if they were set at the beginning.
     pub fn take_over(&mut self, initialised: &Monitors) {
         let known = initialised.known.iter();
-        self.known = known.map(|(id, m)| (id.clone(), Monitor { since: 0, warmth: 0, ..*m })).collect();
+        self.known = known
+            .map(|(id, m)| (id.clone(), Monitor { since: 0, not_cold_since: 0, warmth: 0, ..*m }))
+            .collect();
         self.update();
     }
 
@@ -79,7 +83,7 @@ impl Monitors {
     /// `step`.
     pub fn restart(&mut self, begun: &Monitors, step: u64) {
         self.take_over(begun);
-        self.known.values_mut().for_each(|monitor| monitor.since = step);
+        self.known.values_mut().for_each(|monitor| (monitor.since, monitor.not_cold_since) = (step, step));
         self.update();
     }
 
@@ -114,10 +118,12 @@ impl Monitors {
         let start = self.counts_from();
         match (heat, self.known.get_mut(&id)) {
             (Heat::Cold, _) => _ = self.known.remove(&id),
-            (_, None) => _ = self.known.insert(id, Monitor { heat, since: step, by, warmth: 0 }),
+            (_, None) => {
+                _ = self.known.insert(id, Monitor { heat, since: step, not_cold_since: step, by, warmth: 0 })
+            }
             (_, Some(monitor)) if monitor.heat != heat => {
                 let warmth = start.map_or(0, |start| monitor.temperature(start, step));
-                *monitor = Monitor { heat, since: step, by, warmth };
+                *monitor = Monitor { heat, since: step, by, warmth, ..*monitor };
             }
             _ => {}
         }
@@ -150,9 +156,12 @@ impl Monitors {
             hot_steps_max: _,
             deadline: _,
         } = self;
-        known.iter().fold(0u128, |sum, (id, Monitor { heat, since: _, by: _, warmth: _ })| {
-            sum.wrapping_add(term(Part::Monitor, &|h| (id, heat).hash(h)))
-        })
+        known.iter().fold(
+            0u128,
+            |sum, (id, Monitor { heat, since: _, not_cold_since: _, by: _, warmth: _ })| {
+                sum.wrapping_add(term(Part::Monitor, &|h| (id, heat).hash(h)))
+            },
+        )
     }
 }
 

@@ -23,6 +23,7 @@ mod version;
 pub use coyote_strategies::WorkerPath;
 pub use error::{Problem, TraceError};
 pub(crate) use file::replace_file;
+pub(crate) use read::read_worker;
 
 use crate::granules::Granules;
 use crate::identity::Identity;

@@ -249,7 +249,8 @@ fn read_party(line: &str) -> Result<Party, Problem> {
     Ok(Party { worker, stack })
 }
 
-fn read_worker(text: &str) -> Option<WorkerPath> {
+/// A worker's path in text; `None` if it is malformed.
+pub fn read_worker(text: &str) -> Option<WorkerPath> {
     // Paths are short, and most are that of the first worker, which needs no allocation.
     let mut children = text.strip_prefix('0')?;
     let mut path = Vec::new();

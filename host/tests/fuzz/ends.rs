@@ -169,7 +169,7 @@ pub fn search(execution: &mut Execution, place: usize, name: &str, pieces: bool,
             }
             match advance {
                 Advance::Exhausted => break,
-                Advance::Working => {}
+                Advance::Working | Advance::Round => {}
                 Advance::Ended(_) => found.ends.extend(end(execution, place)),
                 Advance::Livelock => {
                     let circle = has_circle(execution, search.path());

@@ -108,7 +108,7 @@ pub fn search(execution: &mut Execution) -> BTreeMap<u64, u32> {
     loop {
         match search.advance(execution, u64::MAX) {
             Advance::Ended(_) => paths.push(search.path().to_vec()),
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Working => {}
             Advance::Exhausted => break,
         }

@@ -1,6 +1,6 @@
 //! Rounds that can be repeated for ever: a reported lasso, starvation or violation of the good-Samaritan
 //! property in a generated program is one in the graph of all its states, which plain enumeration makes from
-//! a model that shares no code with the host.
+//! a model that shares no code with the host. The search of all states reports exactly these.
 
 use super::guest;
 use coyote_wasm::artifact::Artifact;
@@ -243,23 +243,33 @@ impl Graph {
         (0..self.enabled.len()).collect()
     }
 
-    fn has_lasso(&self) -> bool {
-        self.fair(&self.all(), None, &|_| true)
+    /// States from which an end can be reached.
+    fn ending(&self) -> BTreeSet<usize> {
+        let mut ending: BTreeSet<usize> =
+            self.all().into_iter().filter(|state| self.edges.iter().all(|edge| edge.0 != *state)).collect();
+        while let Some(edge) = self.edges.iter().find(|e| ending.contains(&e.3) && !ending.contains(&e.0)) {
+            ending.insert(edge.0);
+        }
+        ending
     }
 
-    fn starves(&self, workers: usize) -> bool {
+    fn has_lasso(&self, states: &BTreeSet<usize>) -> bool {
+        self.fair(states, None, &|_| true)
+    }
+
+    fn starves(&self, states: &BTreeSet<usize>, workers: usize) -> bool {
         (0..workers).any(|victim| {
             let now_and_again = |circle: &BTreeSet<usize>| {
                 let on = circle.iter().filter(|state| self.enabled[**state].contains(&victim)).count();
                 0 < on && on < circle.len()
             };
-            self.fair(&self.all(), Some(victim), &now_and_again)
+            self.fair(states, Some(victim), &now_and_again)
         })
     }
 
-    fn has_bad_samaritan(&self, workers: usize) -> bool {
+    fn has_bad_samaritan(&self, states: &BTreeSet<usize>, workers: usize) -> bool {
         (0..workers).any(|who| {
-            let circles = self.circles(&self.all(), &|worker, gives_way| worker == who && !gives_way);
+            let circles = self.circles(states, &|worker, gives_way| worker == who && !gives_way);
             circles.iter().any(|circle| self.ever_enabled(circle).len() > 1)
         })
     }
@@ -324,17 +334,23 @@ fn text(program: &[Vec<Op>]) -> String {
     text + "))\n"
 }
 
-/// The bugs that a detector finds within the iterations of the random walk, all of them or the first one; their traces
-/// must replay.
-fn found(artifact: &Arc<Artifact>, detector: &str, explore: bool) -> Vec<BugKind> {
+/// The bugs that a detector finds within the iterations of the random walk or in all states, all of them or the first
+/// one; their traces must replay.
+fn found(
+    artifact: &Arc<Artifact>,
+    strategy: &str,
+    detector: &str,
+    explore: bool,
+    jobs: usize,
+) -> Vec<BugKind> {
     let directory = tempfile::tempdir().unwrap();
     let mut tester = Tester::of(artifact.clone());
     assert!(tester.settings.detectors.set(detector, true));
-    tester.budget.iterations_max = 40;
-    tester.budget.jobs = 1;
+    tester.budget.iterations_max = if strategy == "random" { 40 } else { u64::MAX };
+    tester.budget.jobs = jobs;
     tester.budget.explore = explore;
     tester.traces = directory.path().into();
-    let exploration = tester.explore("main", "random").unwrap();
+    let exploration = tester.explore("main", strategy).unwrap();
     let replays = |found: &FoundBug| {
         let replayed = tester.replay(&found.trace).unwrap();
         assert!(replayed.reproduces(&found.trace), "{detector}: {replayed:?}");
@@ -350,14 +366,18 @@ fn rounds_are_those_of_all_states() {
         ("starvation", BugKind::Starvation),
         ("good-samaritan", BugKind::GoodSamaritan),
     ];
-    let mut counts = [[0; 3]; 3];
+    let (mut counts, mut of_states) = ([[0; 3]; 3], [0; 3]);
     for index in 0..PROGRAMS {
         let program = program(index);
         let (graph, workers) = (graph(&program), program.len());
-        let there = [graph.has_lasso(), graph.starves(workers), graph.has_bad_samaritan(workers)];
+        let there = |states: &BTreeSet<usize>| {
+            let samaritan = graph.has_bad_samaritan(states, workers);
+            [graph.has_lasso(states), graph.starves(states, workers), samaritan]
+        };
+        let (there, not_stuck) = (there(&graph.all()), there(&graph.ending()));
         let artifact = guest::from_text(&text(&program));
         for (i, (detector, kind)) in detectors.into_iter().enumerate() {
-            let met = found(&artifact, detector, index.is_multiple_of(3));
+            let met = found(&artifact, "random", detector, index.is_multiple_of(3), 1);
             assert!(
                 !met.contains(&kind) || there[i],
                 "program {index}: {detector} finds what is not there: {program:?}"
@@ -366,32 +386,86 @@ fn rounds_are_those_of_all_states() {
             counts[i][1] += usize::from(met.contains(&kind));
             // Another bug came first.
             counts[i][2] += usize::from(there[i] && !met.is_empty() && !met.contains(&kind));
+            let all = found(&artifact, "stateful", detector, true, 1 + (index % 3) as usize);
+            // Workers that wait in a circle end an execution before a round begins.
+            assert!(
+                all.contains(&kind) == not_stuck[i]
+                    || !all.contains(&kind) && all.contains(&BugKind::Deadlock),
+                "program {index}: {detector}: {all:?}, but {}: {program:?}",
+                not_stuck[i]
+            );
+            of_states[i] += usize::from(all.contains(&kind));
         }
     }
-    eprintln!("there, found, another bug first: {counts:?}");
+    eprintln!("there, found, another bug first: {counts:?}; by states: {of_states:?}");
+    assert!(of_states.into_iter().all(|found| found > 0), "{of_states:?}");
     for [there, found, other] in counts {
         assert!(there < PROGRAMS as usize, "no program without");
         assert!(found > 0 && found * 3 >= there - other, "{counts:?}");
     }
 }
 
-/// The same lasso is the same bug, for every seed and every first worker.
+fn rounds_case() -> Arc<Artifact> {
+    let path = guest::root().join("host/tests/cases/wat/rounds.wat");
+    guest::from_text(&std::fs::read_to_string(path).unwrap())
+}
+
+/// The same lasso is the same bug, for every seed, every first worker and the search of all states.
 #[test]
 fn a_lasso_is_the_same_bug_under_every_seed() {
-    let path = guest::root().join("host/tests/cases/wat/rounds.wat");
-    let artifact = guest::from_text(&std::fs::read_to_string(path).unwrap());
+    let artifact = rounds_case();
     let mut identities = BTreeSet::new();
-    for seed in 0..12 {
+    let samplers = (0..12).map(|seed| ("random", seed, 1));
+    for (strategy, seed, jobs) in samplers.chain([("stateful", 0, 1), ("stateful", 0, 2)]) {
         let directory = tempfile::tempdir().unwrap();
         let mut tester = Tester::of(artifact.clone());
         tester.settings.detectors.set("lassos", true);
-        tester.budget.iterations_max = 64;
+        tester.budget.iterations_max = if strategy == "random" { 64 } else { u64::MAX };
+        tester.budget.jobs = jobs;
         tester.seed = seed;
         tester.traces = directory.path().into();
-        let exploration = tester.explore("try_and_retry", "random").unwrap();
+        let exploration = tester.explore("try_and_retry", strategy).unwrap();
         let found = exploration.bugs.first().expect("every seed finds it");
         assert_eq!(found.bug.kind, BugKind::Lasso);
         identities.insert(found.identity.short());
     }
     assert_eq!(identities.len(), 1, "{identities:?}");
+}
+
+/// A trace that contains its round reproduces the bug with this round only.
+#[test]
+fn a_trace_with_another_round_reproduces_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut tester = Tester::of(rounds_case());
+    tester.settings.detectors.set("lassos", true);
+    tester.budget.iterations_max = u64::MAX;
+    tester.traces = directory.path().into();
+    let exploration = tester.explore("looks_at_the_wrong_time", "stateful").unwrap();
+    let trace = exploration.bugs.first().expect("it is there").trace.clone();
+    let options = &trace.header.options;
+    let at = options.iter().position(|(name, _)| name == "cycle").expect("it contains the round");
+    let cycle = options[at].1.clone();
+    assert_eq!(cycle.split(',').collect::<BTreeSet<_>>(), BTreeSet::from(["0.0", "0.1"]));
+    let steps: Vec<&str> = cycle.split(',').collect();
+    let shorter = steps[1..].join(",");
+    for (other, same) in [
+        (&*cycle, true),
+        // Still a round, but twice as long.
+        (&*format!("{cycle},{cycle}"), true),
+        (&*shorter, false),
+        ("0.0", false),
+        ("0.1", false),
+        ("0.1,0.0,0.1,0.1,0.1", false),
+        ("0.7", false),
+        ("0", false),
+    ] {
+        let mut edited = trace.clone();
+        edited.header.options[at].1 = other.into();
+        let reproduced = tester.replay(&edited).is_ok_and(|replayed| replayed.reproduces(&edited));
+        assert_eq!(reproduced, same, "{other}");
+    }
+    let mut edited = trace.clone();
+    edited.header.options[at].1 = "worker".into();
+    assert!(coyote_wasm::options::read(&edited.header.options).is_err());
+    assert!(!tester.replay(&edited).unwrap().reproduces(&edited));
 }

@@ -92,7 +92,7 @@ pub fn all_outcomes(execution: &mut Execution, search: &str) -> (BTreeSet<String
     loop {
         match search.advance(execution, u64::MAX) {
             Advance::Ended(_) => outcomes.insert(outcome(execution)),
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Working => continue,
             Advance::Exhausted => break,
         };

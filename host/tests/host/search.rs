@@ -18,7 +18,7 @@ pub fn exhaust(name: &str, execution: &mut Execution, mut ended: impl FnMut(&Exe
     let mut search = by_name::<Execution>(name, 0, None).unwrap();
     loop {
         match search.advance(execution, u64::MAX) {
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Ended(_) => {
                 let outcome = execution.machine().scheduler().outcome.clone().expect("it has ended");
                 ended(execution, &outcome);

@@ -140,7 +140,7 @@ fn steps(execution: &mut Execution, strategy: &str) -> (u64, u64, u64) {
     let (mut last, mut fresh, mut ends): (Vec<Decision>, u64, u64) = (Vec::new(), 0, 0);
     loop {
         match search.advance(execution, u64::MAX) {
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Ended(_) => {
                 let path = search.path();
                 let shared = path.iter().zip(&last).take_while(|(a, b)| a == b).count();
@@ -176,7 +176,7 @@ fn a_spin_loop_has_finitely_many_states() {
         loop {
             match search.advance(execution, u64::MAX) {
                 Advance::Ended(status) => ends.push(status),
-                Advance::Livelock => panic!("these programs end"),
+                Advance::Livelock | Advance::Round => panic!("these programs end"),
                 Advance::Working => {}
                 Advance::Exhausted => break,
             }

@@ -72,7 +72,7 @@ fn search(text: &str, strategy: &str, settings: &Settings) -> Found {
                 Advance::Ended(Status::Bug) => found.bugs.push(search.path().to_vec()),
                 Advance::Livelock => found.livelocks.push(search.path().to_vec()),
                 Advance::Ended(status) => found.passed += usize::from(status == Status::Passed),
-                Advance::Working => {}
+                Advance::Working | Advance::Round => {}
                 Advance::Exhausted => break,
             }
             assert!(search.counts().steps < 1_000_000, "it does not end");

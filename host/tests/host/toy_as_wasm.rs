@@ -184,6 +184,9 @@ fn code(instruction: Instruction, at: usize) -> String {
         Instruction::AssumeNot(value) => format!("(call $assume {})", differs(value)),
         Instruction::Hint(value) => format!("(call $hint (i64.const {value}))"),
         Instruction::Yield => "(call $yield)".into(),
+        Instruction::Monitor(..) | Instruction::Renew(_) => {
+            unreachable!("programs with monitors are not among these")
+        }
         Instruction::Section(_) => unreachable!("programs with sections are not among these"),
     }
 }

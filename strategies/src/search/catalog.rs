@@ -64,8 +64,10 @@ pub const SEARCHES: &[Entry] = &[
         name: "stateful",
         parameters: &[],
         paper: "explicit-state search",
-        promise: "every state once; ends on spin loops, too; in the end livelocks: states from which no end can be reached",
-        cost: "a step, a snapshot and a fingerprint; about 100 bytes for each state and 8 for each step from one",
+        promise: "every state once; ends on spin loops, too; in the end livelocks: states from which no end can be \
+                  reached; if wanted, also fair rounds that can be repeated for ever",
+        cost: "a step, a snapshot and a fingerprint; about 100 bytes for each state and 8 for each step from one; if \
+               rounds are wanted, 4 more for each of both",
         fair: NO_MATTER,
         shardable: true,
         data: ENUMERATED,

@@ -12,12 +12,14 @@
 //! see and count states again.
 //!
 //! A search that has no bound, compares states and began at the start keeps the graph of states. Once the
-//! graph is complete, the search that finished last reports the livelocks: [`super::graph`].
+//! graph is complete, the search that finished last reports the livelocks, and rounds if they are wanted: `endless`.
+
+mod endless;
 
 use super::bounding::{self, Cost};
 use super::caching::{Cache, Caching};
-use super::graph::Graph;
 use super::prefix::Prefixes;
+use super::rounds::{Begun, Facts, Label, Round};
 use super::stored::{check_branch, check_decision, misfit};
 use super::{Advance, Branch, Counts, Item, Prefix, Search, Shared, estimate};
 use crate::system::{Access, Decision, Status, System, decide};
@@ -77,6 +79,11 @@ pub struct Dfs<S: System> {
     complete: bool,
     /// Whether the search keeps that graph, alone or with others.
     graph: bool,
+    /// Whether rounds are looked for in it, and the last step if it can be part of one.
+    rounds: bool,
+    label: Option<Label>,
+    /// The round that was found last.
+    round: Option<Round>,
     /// The number of the last state.
     state: u32,
     /// The footprint of the present step before its state was restored.
@@ -132,6 +139,9 @@ impl<S: System> Dfs<S> {
             cache: Cache::new(caching),
             complete,
             graph: false,
+            rounds: false,
+            label: None,
+            round: None,
             state: 0,
             partial: Vec::new(),
             cut_off: false,
@@ -166,6 +176,7 @@ impl<S: System> Dfs<S> {
             self.cache.seen().keep_graph();
         }
         self.graph = self.cache.seen().keeps_graph();
+        self.rounds = self.graph && self.cache.seen().wanted().any();
         let mut branches = item.branches.iter().peekable();
         let mut spent = 0;
         let prefix = item.prefix.to_vec();
@@ -210,7 +221,12 @@ impl<S: System> Dfs<S> {
         };
         self.path.truncate(self.nodes.len() - 1);
         self.path.push(decision);
+        let begun = match decision {
+            Decision::Pick(pick) if self.rounds => Begun::of(system, pick),
+            _ => None,
+        };
         decide(system, decision);
+        self.label = begun.map(|begun| begun.ended(system));
         self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
         if !matches!(system.status(), Status::Choosing { .. }) {
             let picked = self.path.iter().rposition(|d| matches!(d, Decision::Pick(_)));
@@ -232,8 +248,11 @@ impl<S: System> Dfs<S> {
         self.counts.states = self.cache.states();
         if self.graph {
             let before = self.nodes.last().map(|node| node.state);
+            let facts = if self.rounds && new { Facts::of(system) } else { None };
+            let label = self.label.take();
             self.cache.seen().with_graph(|graph| {
-                before.inspect(|before| graph.add(*before, state));
+                before.inspect(|before| graph.add(*before, state, label));
+                graph.state(state, facts);
                 if status.is_final() {
                     // It is not known how an execution that was cut off would continue.
                     graph.ends(state);
@@ -335,55 +354,6 @@ impl<S: System> Dfs<S> {
             let prefix = self.prefixes.of(&self.path);
             self.levels.entry(level).or_default().push(Item { prefix, branches, place: None });
         }
-    }
-
-    /// Nothing is left for this search: goes to the next livelock, if there is one and no other search has work.
-    fn next_livelock(&mut self, system: &mut S) -> Advance {
-        if !self.graph || !self.cache.seen().is_finished() {
-            return Advance::Exhausted;
-        }
-        let Some(path) = self.cache.seen().with_graph(Graph::next_livelock).flatten() else {
-            let unknown = self.cache.seen().with_graph(Graph::take_unknown).unwrap_or(false);
-            self.counts.unfinished += u64::from(unknown);
-            self.cache.seen().judged();
-            return Advance::Exhausted;
-        };
-        self.path.clear();
-        system.restart();
-        for state in path {
-            let found = self.go_to(system, state);
-            assert!(found, "the same decisions lead to other states: this is a bug in coyote-wasm");
-        }
-        self.counts.bugs += 1;
-        Advance::Livelock
-    }
-
-    /// Makes the decision that leads to the state of this number, if there is one.
-    fn go_to(&mut self, system: &mut S, state: u32) -> bool {
-        let decisions: Box<dyn Iterator<Item = Decision>> = match system.status() {
-            Status::Choosing { bound } => Box::new((0..bound).map(Decision::Value)),
-            _ => {
-                let picks: Vec<Pick> = system.view().picks().collect();
-                Box::new(picks.into_iter().map(Decision::Pick))
-            }
-        };
-        for decision in decisions {
-            let snapshot = system.can_snapshot().then(|| system.snapshot());
-            decide(system, decision);
-            self.counts.steps += u64::from(matches!(decision, Decision::Pick(_)));
-            if self.cache.number(system) == Some(state) {
-                self.path.push(decision);
-                return true;
-            }
-            match &snapshot {
-                Some(snapshot) => system.restore(snapshot),
-                None => {
-                    system.restart();
-                    self.path.iter().for_each(|decision| decide(system, *decision));
-                }
-            }
-        }
-        false
     }
 
     /// Takes the next alternative of the last node.
@@ -491,7 +461,7 @@ impl<S: System> Search<S> for Dfs<S> {
                 if self.error.is_some() {
                     return Advance::Exhausted;
                 }
-                let Some(item) = self.pop() else { return self.next_livelock(system) };
+                let Some(item) = self.pop() else { return self.next_endless(system) };
                 match self.begin(system, &item) {
                     Ok(Some(status)) => return Advance::Ended(status),
                     Ok(None) => {}
@@ -567,6 +537,10 @@ impl<S: System> Search<S> for Dfs<S> {
             }
             item
         })
+    }
+
+    fn round(&self) -> Option<&Round> {
+        self.round.as_ref()
     }
 
     fn error(&self) -> Option<&str> {

@@ -36,7 +36,9 @@ pub fn states_to_bug<S: System>(
     let end = loop {
         let left = steps_max.saturating_sub(search.counts().steps);
         match search.advance(system, left) {
-            Advance::Ended(Status::Bug) | Advance::Livelock => break End::Bug(search.path().to_vec()),
+            Advance::Ended(Status::Bug) | Advance::Livelock | Advance::Round => {
+                break End::Bug(search.path().to_vec());
+            }
             Advance::Exhausted => {
                 break search.error().map_or(End::Exhausted, |error| End::Failed(error.into()));
             }

@@ -1,8 +1,11 @@
-//! The graph of a program's states, which shows the states from which no end can be reached.
+//! The graph of a program's states, which shows the states from which no end can be reached, and, if they are wanted,
+//! [rounds](super::rounds) among the others.
 //!
 //! States are numbered, and an edge means that some decision leads from one state to another; which decision
-//! this is, is found out again when it is needed. An edge takes 8 bytes.
+//! this is, is found out again when it is needed. An edge takes 8 bytes, and 12 if rounds are wanted.
 
+use super::components::{NONE, components};
+use super::rounds::{Facts, Finder, Kept, Label, Round, Wanted};
 use std::collections::VecDeque;
 
 /// The graph: see the module's documentation. State 0 is the first.
@@ -15,19 +18,41 @@ pub struct Graph {
     no_livelock: Vec<u32>,
     /// Whether there are states from which no end but such a state can be reached.
     unknown: bool,
-    /// Paths to livelocks that were not reported yet, the next one last; `None` before the first request.
-    livelocks: Option<Vec<Vec<u32>>>,
+    /// What rounds need, if they are wanted.
+    kept: Option<Kept>,
+    /// What was found; `None` before the first request.
+    found: Option<Found>,
 }
 
-/// No state.
-const NONE: u32 = u32::MAX;
+/// What was found and was not reported yet, the next one last.
+#[derive(Debug, Default)]
+struct Found {
+    /// Paths to livelocks.
+    livelocks: Vec<Vec<u32>>,
+    /// Rounds, with the paths to where they begin.
+    rounds: Vec<(Vec<u32>, Round)>,
+}
 
 impl Graph {
-    /// Adds a decision that leads from one state to another.
-    pub fn add(&mut self, from: u32, to: u32) {
-        if self.edges.last() != Some(&(from, to)) {
+    /// An empty graph in which such rounds can be found.
+    pub fn new(wanted: Wanted) -> Graph {
+        let kept = wanted.any().then(|| Kept::new(wanted));
+        Graph { kept, ..Graph::default() }
+    }
+
+    /// Adds a decision that leads from one state to another; `label`: the step that it is, if it can be part of a round.
+    pub fn add(&mut self, from: u32, to: u32, label: Option<Label>) {
+        let number = self.kept.as_mut().map(|kept| kept.label(label));
+        let last = self.kept.as_ref().and_then(Kept::last);
+        if self.edges.last() != Some(&(from, to)) || last != number {
             self.edges.push((from, to));
+            self.kept.iter_mut().zip(number).for_each(|(kept, number)| kept.edge(number));
         }
+    }
+
+    /// Adds what rounds need to know about a state, or nothing if no round contains it.
+    pub fn state(&mut self, state: u32, facts: Option<Facts>) {
+        self.kept.iter_mut().zip(facts).for_each(|(kept, facts)| kept.state(state, facts));
     }
 
     /// Records that an execution ends in a state, or is cut off there.
@@ -50,13 +75,23 @@ impl Graph {
     /// The graph must be complete. There is one path for each set of such states in which each can reach each
     /// and no others; no state is reported twice.
     pub fn next_livelock(&mut self) -> Option<Vec<u32>> {
-        if self.livelocks.is_none() {
-            self.livelocks = Some(self.livelocks());
-        }
-        self.livelocks.as_mut().and_then(Vec::pop)
+        self.found().livelocks.pop()
     }
 
-    fn livelocks(&mut self) -> Vec<Vec<u32>> {
+    /// A round, with the states of a shortest path to the state that it begins in, without the first state. No state of
+    /// it is part of a livelock. The graph must be complete for all rounds to be found.
+    pub fn next_round(&mut self) -> Option<(Vec<u32>, Round)> {
+        self.found().rounds.pop()
+    }
+
+    fn found(&mut self) -> &mut Found {
+        if self.found.is_none() {
+            self.found = Some(self.judge());
+        }
+        self.found.as_mut().expect("it was just set")
+    }
+
+    fn judge(&mut self) -> Found {
         let states = self.edges.iter().map(|(a, b)| a.max(b) + 1).chain([1]).max().unwrap_or(1) as usize;
         let backward = Adjacent::new(states, self.edges.iter().map(|(from, to)| (*to, *from)));
         let mut ending = vec![false; states];
@@ -64,39 +99,62 @@ impl Graph {
         let no_livelock = std::mem::take(&mut self.no_livelock);
         self.unknown = no_livelock.iter().any(|state| !ending[*state as usize]);
         mark(&mut ending, no_livelock, &backward);
-        if ending.iter().all(|ending| *ending) {
-            return Vec::new();
+        let livelocks = ending.iter().any(|ending| !*ending);
+        if !livelocks && self.kept.is_none() {
+            return Found::default();
         }
-        let forward = Adjacent::new(states, std::mem::take(&mut self.edges).into_iter());
+        let edges = std::mem::take(&mut self.edges);
+        let forward = Adjacent::new(states, edges.iter().copied());
         let (parents, order) = breadth_first(&forward);
-        // The nearest state comes first. All states that can be reached from it are reported with it.
-        let mut told: Vec<u32> = Vec::new();
-        for bottom in bottoms(&forward, &ending) {
-            let mut leads_there = vec![false; states];
-            leads_there[bottom as usize] = true;
-            let mut open = vec![bottom];
-            while let Some(state) = open.pop() {
-                for &before in backward.of(state).iter().filter(|before| !ending[**before as usize]) {
-                    if !std::mem::replace(&mut leads_there[before as usize], true) {
-                        open.push(before);
-                    }
+        let mut found = Found::default();
+        if let Some(kept) = self.kept.take() {
+            let allowed = |state: u32| ending[state as usize];
+            let rounds = Finder::new(&kept, &edges, &order, states, &allowed).rounds();
+            let rounds = rounds.into_iter().rev();
+            found.rounds = rounds.map(|(state, round)| (path(&parents, state), round)).collect();
+        }
+        if livelocks {
+            found.livelocks = livelocks_of(&forward, &backward, &ending, &order)
+                .into_iter()
+                .rev()
+                .map(|state| path(&parents, state))
+                .collect();
+        }
+        found
+    }
+}
+
+/// The states of livelocks that are reported, the nearest of each.
+fn livelocks_of(forward: &Adjacent, backward: &Adjacent, ending: &[bool], order: &[u32]) -> Vec<u32> {
+    // The nearest state comes first. All states that can be reached from it are reported with it.
+    let mut told: Vec<u32> = Vec::new();
+    for bottom in bottoms(forward, ending) {
+        let mut leads_there = vec![false; ending.len()];
+        leads_there[bottom as usize] = true;
+        let mut open = vec![bottom];
+        while let Some(state) = open.pop() {
+            for &before in backward.of(state).iter().filter(|before| !ending[**before as usize]) {
+                if !std::mem::replace(&mut leads_there[before as usize], true) {
+                    open.push(before);
                 }
             }
-            let nearest = order.iter().find(|state| leads_there[**state as usize]);
-            told.extend(nearest.filter(|state| !told.contains(state)));
         }
-        let path = |state: u32| {
-            let mut path = Vec::new();
-            let mut at = state;
-            while parents[at as usize] != NONE {
-                path.push(at);
-                at = parents[at as usize];
-            }
-            path.reverse();
-            path
-        };
-        told.into_iter().rev().map(path).collect()
+        let nearest = order.iter().find(|state| leads_there[**state as usize]);
+        told.extend(nearest.filter(|state| !told.contains(state)));
     }
+    told
+}
+
+/// The states of the path to a state, without the first one.
+fn path(parents: &[u32], state: u32) -> Vec<u32> {
+    let mut path = Vec::new();
+    let mut at = state;
+    while parents[at as usize] != NONE {
+        path.push(at);
+        at = parents[at as usize];
+    }
+    path.reverse();
+    path
 }
 
 /// Marks states, and all from which they can be reached.
@@ -153,57 +211,19 @@ fn breadth_first(forward: &Adjacent) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// A state of each strongly connected component that has no edge out of it, among states from which no end
-/// can be reached (Tarjan 1972, without recursion).
+/// can be reached.
 fn bottoms(forward: &Adjacent, ending: &[bool]) -> Vec<u32> {
-    let states = ending.len();
-    let (mut index, mut low, mut on_stack) = (vec![NONE; states], vec![0; states], vec![false; states]);
-    let (mut stack, mut calls, mut count) = (Vec::<u32>::new(), Vec::<(u32, usize)>::new(), 0);
-    // Whether an edge out of its component was seen from a state or from those below it.
-    let mut out = vec![false; states];
-    let mut bottoms = Vec::new();
-    for root in (0..states as u32).filter(|state| !ending[*state as usize]) {
-        if index[root as usize] != NONE {
-            continue;
-        }
-        calls.push((root, 0));
-        while let Some((state, next)) = calls.pop() {
-            let s = state as usize;
-            if next == 0 {
-                (index[s], low[s], on_stack[s]) = (count, count, true);
-                count += 1;
-                stack.push(state);
-            }
-            if let Some(&to) = forward.of(state).get(next) {
-                calls.push((state, next + 1));
-                let t = to as usize;
-                if index[t] == NONE {
-                    calls.push((to, 0));
-                } else if on_stack[t] {
-                    low[s] = low[s].min(index[t]);
-                } else {
-                    out[s] = true;
-                }
-                continue;
-            }
-            if low[s] == index[s] {
-                if !out[s] {
-                    bottoms.push(state);
-                }
-                while let Some(member) = stack.pop() {
-                    on_stack[member as usize] = false;
-                    if member == state {
-                        break;
-                    }
-                }
-            }
-            if let Some((parent, _)) = calls.last() {
-                let p = *parent as usize;
-                low[p] = low[p].min(low[s]);
-                out[p] |= out[s] || low[s] == index[s];
-            }
-        }
+    let part: Vec<u32> = ending.iter().map(|ending| if *ending { NONE } else { 0 }).collect();
+    let (found, count) = components(&part, &|state, at| forward.of(state).get(at).map(|to| (*to, true)));
+    let mut bottoms = vec![NONE; count as usize];
+    let mut out = vec![false; count as usize];
+    for state in (0..ending.len() as u32).filter(|state| found[*state as usize] != NONE) {
+        let component = found[state as usize];
+        out[component as usize] |= forward.of(state).iter().any(|to| found[*to as usize] != component);
+        bottoms[component as usize] = state;
     }
-    bottoms
+    let open = |(component, _): &(usize, u32)| out[*component];
+    bottoms.into_iter().enumerate().filter(|bottom| !open(bottom)).map(|(_, state)| state).collect()
 }
 
 #[cfg(test)]
@@ -215,7 +235,7 @@ mod tests {
     /// The livelocks that a graph with these edges and ends reports.
     fn told(edges: &[(u32, u32)], ends: &[u32]) -> Vec<Vec<u32>> {
         let mut graph = Graph::default();
-        edges.iter().for_each(|(from, to)| graph.add(*from, *to));
+        edges.iter().for_each(|(from, to)| graph.add(*from, *to, None));
         ends.iter().for_each(|state| graph.ends(*state));
         std::iter::from_fn(|| graph.next_livelock()).collect()
     }
@@ -239,7 +259,7 @@ mod tests {
             let mut graph = Graph::default();
             [(0, 1), (1, 2), (2, 1), (0, 3), (3, 3), (0, 4)]
                 .iter()
-                .for_each(|(from, to)| graph.add(*from, *to));
+                .for_each(|(from, to)| graph.add(*from, *to, None));
             graph.ends(4);
             no_livelock.iter().for_each(|state| graph.no_livelock(*state));
             let told: Vec<Vec<u32>> = std::iter::from_fn(|| graph.next_livelock()).collect();

@@ -9,7 +9,8 @@
 //! - [`dependence`]: which steps commute.
 //! - [`clocks`]: happens-before of the current path.
 //! - [`dpor`]: one execution of every class of equivalent ones.
-//! - [`graph`]: states from which no end can be reached.
+//! - [`graph`]: states from which no end can be reached; [`rounds`]: steps that can be repeated for ever, which are
+//!   components of it.
 //! - [`estimate`]: estimates the number of executions.
 //! - [`explorers`]: delaying explorers, which determine the default next step.
 //! - [`ses`]: all executions, in the order of an explorer's delays.
@@ -26,6 +27,7 @@ pub mod caching;
 pub mod catalog;
 pub mod cheapest;
 pub mod clocks;
+mod components;
 pub mod dependence;
 pub mod dfs;
 pub mod dpor;
@@ -36,6 +38,7 @@ pub mod fingerprints;
 pub mod graph;
 mod names;
 pub mod prefix;
+pub mod rounds;
 pub mod seen;
 pub mod ses;
 pub mod ses_ss;
@@ -60,6 +63,9 @@ pub enum Advance {
     /// A livelock: no end can be reached from the state that [`Search::path`] leads to. Counted as a bug, not
     /// as an execution.
     Livelock,
+    /// A round of steps that can be repeated for ever: [`Search::round`] begins where [`Search::path`] leads to. Counted
+    /// as a bug, not as an execution.
+    Round,
     /// The allowance of steps is used up; no execution has ended.
     Working,
     /// Nothing is left, or nothing within the search's bounds: see `Counts::complete`.
@@ -71,7 +77,7 @@ pub enum Advance {
 pub struct Counts {
     /// Executions that ended by passing or with a bug.
     pub executions: u64,
-    /// How many of them ended with a bug. Livelocks count too, and bugs of executions in which a worker spun,
+    /// How many of them ended with a bug. Livelocks and rounds count too, and bugs of executions in which a worker spun,
     /// though those do not count as executions.
     pub bugs: u64,
     /// Executions that ended in [`Status::Abandoned`], such as by a failed assumption.
@@ -219,6 +225,11 @@ pub trait Search<S: System>: Send {
     /// The number of all executions, estimated from those seen so far (Knuth 1975); `None` as long as no
     /// estimate is possible.
     fn estimate(&self) -> Option<f64> {
+        None
+    }
+
+    /// The round, after [`Advance::Round`].
+    fn round(&self) -> Option<&rounds::Round> {
         None
     }
 

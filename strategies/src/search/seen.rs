@@ -2,6 +2,7 @@
 //! that reaches it first.
 
 use super::graph::Graph;
+use super::rounds::Wanted;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -51,6 +52,10 @@ pub struct Seen {
     cut_off: AtomicBool,
     /// Whether states were reached again with another number of steps, and the graph that is kept was not judged yet.
     cyclic: AtomicBool,
+    /// Whether that was ever so.
+    had_cycles: AtomicBool,
+    /// The rounds that are looked for if the graph is kept.
+    wanted: Wanted,
     whole: Mutex<Whole>,
 }
 
@@ -71,6 +76,8 @@ impl Default for Seen {
             next: AtomicU32::new(0),
             cut_off: AtomicBool::new(false),
             cyclic: AtomicBool::new(false),
+            had_cycles: AtomicBool::new(false),
+            wanted: Wanted::default(),
             whole: Mutex::default(),
         }
     }
@@ -81,6 +88,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Seen {
+    /// Nothing was seen yet, and such rounds are looked for.
+    pub fn looking_for(wanted: Wanted) -> Seen {
+        Seen { wanted, ..Seen::default() }
+    }
+
+    /// The rounds that are looked for if the graph is kept.
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+
     fn part(&self, hash: u128) -> MutexGuard<'_, BTreeMap<Key, Known>> {
         lock(&self.parts[(hash >> 64) as usize % PARTS])
     }
@@ -112,7 +129,7 @@ impl Seen {
 
     /// Keeps the graph of states from now on: nothing was explored yet.
     pub fn keep_graph(&self) {
-        lock(&self.whole).graph.get_or_insert_default();
+        lock(&self.whole).graph.get_or_insert_with(|| Graph::new(self.wanted));
     }
 
     /// Whether the graph of states is kept.
@@ -128,6 +145,13 @@ impl Seen {
     /// Records that a state was reached again with another number of steps.
     pub fn note_cyclic(&self) {
         self.cyclic.store(true, Ordering::Relaxed);
+        self.had_cycles.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a state was ever reached again with another number of steps, also if the graph was judged since: if not,
+    /// there is no cycle of states.
+    pub fn had_cycles(&self) -> bool {
+        self.had_cycles.load(Ordering::Relaxed)
     }
 
     /// Whether an execution may never end, because the graph was kept and not judged: see

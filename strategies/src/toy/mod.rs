@@ -61,6 +61,8 @@ pub struct Toy {
     /// A step that waits for a value below a bound.
     choosing: Option<(WorkerId, u64)>,
     bug: bool,
+    /// Monitors that are not cold: whether they are hot, and the step since which they are not cold.
+    monitors: [Option<(bool, u64)>; 2],
     pending: Vec<Pending>,
     enabled: Vec<WorkerId>,
     current: Option<WorkerId>,
@@ -85,6 +87,7 @@ impl Toy {
             now: 0,
             choosing: None,
             bug: false,
+            monitors: [None; 2],
             pending: Vec::new(),
             enabled: Vec::new(),
             current: None,
@@ -226,6 +229,9 @@ impl Toy {
             (_, Instruction::Join(c)) => (op(OpKind::Join, c, 0), self.ended(c)),
             (_, Instruction::Choose(_) | Instruction::SetOneOf(..)) => (op(OpKind::ChooseInt, 0, 0), true),
             (_, Instruction::Assume(_) | Instruction::AssumeNot(_)) => (op(OpKind::Assume, 0, 0), true),
+            (_, Instruction::Monitor(..) | Instruction::Renew(_)) => {
+                (Operation { object: 0, ..op(OpKind::Interleave, 0, 0) }, true)
+            }
             (
                 _,
                 Instruction::SkipUnless(..)
@@ -449,6 +455,15 @@ impl Toy {
             Instruction::AssumeNot(value) if self.workers[w].register == value => return self.stick(id),
             Instruction::Hint(value) => {
                 self.events.push(Event::Hint { worker: id, value: i64::from(value) as u64 })
+            }
+            Instruction::Monitor(m, heat) => {
+                self.touch(Class::Other, Effect::Write, m);
+                let since = self.monitors[m as usize].map_or(self.steps, |(_, since)| since);
+                self.monitors[m as usize] = (heat > 0).then_some((heat == 2, since));
+            }
+            Instruction::Renew(m) => {
+                self.touch(Class::Other, Effect::Write, m);
+                self.monitors[m as usize] = Some((true, self.steps));
             }
             Instruction::Assume(_) | Instruction::AssumeNot(_) | Instruction::Yield => {}
             other => match (other.takes(), other.gives_back()) {

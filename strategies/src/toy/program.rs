@@ -80,6 +80,10 @@ pub enum Instruction {
     Section(u8),
     /// Gives the explorer a hint.
     Hint(i8),
+    /// Makes a monitor cold (0), warm (1) or hot (2).
+    Monitor(u8, u8),
+    /// Makes a monitor cold and hot again, in one step.
+    Renew(u8),
 }
 
 impl Instruction {

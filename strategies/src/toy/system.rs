@@ -2,7 +2,7 @@
 
 use super::lock::Manner;
 use super::{Instruction, Phase, Toy};
-use crate::system::{Access, Class, Effect};
+use crate::system::{Access, Class, Effect, Expected};
 use crate::{Event, Pick, Status, System, View, WorkerId, WorkerState};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -70,6 +70,13 @@ impl System for Toy {
         self.refresh();
     }
 
+    fn expected(&self) -> Vec<Expected> {
+        let monitors = self.monitors.iter().enumerate();
+        let expected = monitors
+            .filter_map(|(m, monitor)| monitor.map(|(waits, since)| Expected { id: m as u64, waits, since }));
+        expected.collect()
+    }
+
     fn restart(&mut self) {
         *self = Toy::new(self.program.clone());
     }
@@ -134,6 +141,9 @@ impl System for Toy {
                     add(Class::Condvar, Effect::Write, c.into());
                 }
                 Instruction::Sleep(_) => add(Class::Clock, Effect::Write, 0),
+                Instruction::Monitor(m, _) | Instruction::Renew(m) => {
+                    add(Class::Other, Effect::Write, m.into());
+                }
                 Instruction::Spawn(c) => {
                     add(Class::Counter, Effect::Write, 0);
                     add(Class::Birth, Effect::Enable, c.into());
@@ -191,9 +201,10 @@ impl System for Toy {
             .collect();
         // Only within a section do the possible picks depend on the worker of the last step.
         let alone = self.current.filter(|current| self.in_section(*current));
+        let hot = self.monitors.map(|monitor| monitor.map(|(hot, _)| hot));
         let half = |salt: u64| {
             let mut hasher = DefaultHasher::new();
-            (salt, &workers, &deadlines, &self.variables, &self.locks).hash(&mut hasher);
+            (salt, &workers, &deadlines, &self.variables, &self.locks, hot).hash(&mut hasher);
             (&self.choosing, self.bug, alone).hash(&mut hasher);
             u128::from(hasher.finish())
         };

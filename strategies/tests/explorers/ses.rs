@@ -152,7 +152,7 @@ fn in_pieces(
         loop {
             match search.advance(system, 1 + rng.below(30)) {
                 Advance::Ended(_) => found.push(search.path().to_vec()),
-                Advance::Livelock => panic!("these programs end"),
+                Advance::Livelock | Advance::Round => panic!("these programs end"),
                 Advance::Working => {}
                 Advance::Exhausted => break,
             }

@@ -95,7 +95,7 @@ pub fn executions(system: &mut Spy, search: &mut dyn Search<Spy>) -> Vec<(Vec<De
     loop {
         match search.advance(system, 7) {
             Advance::Ended(status) => found.push((search.path().to_vec(), status)),
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Working => {}
             Advance::Exhausted => break,
         }

@@ -28,7 +28,7 @@ fn paths(search: &mut dyn Search<Toy>, program: &Program) -> Vec<Vec<Decision>> 
     loop {
         match search.advance(&mut toy, u64::MAX) {
             Advance::Ended(_) => paths.push(search.path().to_vec()),
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Working => panic!("without a limit"),
             Advance::Exhausted => return paths,
         }
@@ -127,7 +127,7 @@ fn ends(search: &mut dyn Search<Toy>, program: &Program) -> BTreeSet<u128> {
     loop {
         match search.advance(&mut toy, u64::MAX) {
             Advance::Ended(_) => ends.insert(toy.fingerprint()),
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Working => panic!("without a limit"),
             Advance::Exhausted => return ends,
         };

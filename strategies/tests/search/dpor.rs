@@ -140,7 +140,7 @@ pub fn run_in_parts<T: Search<Toy>>(
         let at = rng.below(jobs.len() as u64) as usize;
         let (job, toy) = &mut jobs[at];
         match job.advance(toy, 1 + rng.below(12)) {
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Ended(_) => {
                 let (class, outcome) = classify(program, job.path()).expect("possible");
                 found.entry(class).or_insert((outcome, 0)).1 += 1;

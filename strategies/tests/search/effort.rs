@@ -20,7 +20,7 @@ fn steps<S: System>(search: &mut dyn Search<S>, system: &mut S) -> (u64, u64, u6
     let (mut last, mut suffixes) = (Vec::<Decision>::new(), 0);
     loop {
         match search.advance(system, u64::MAX) {
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Ended(_) => {
                 let path = search.path();
                 let shared = path.iter().zip(&last).take_while(|(a, b)| a == b).count();

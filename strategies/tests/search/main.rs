@@ -3,10 +3,12 @@
 mod cheapest;
 mod dfs;
 mod dpor;
+mod drawn;
 mod effort;
 mod faults;
 mod golden;
 mod oracle;
+mod rounds;
 mod sections;
 mod sharing;
 mod spins;

@@ -184,7 +184,7 @@ pub fn run_on<S: System>(
             return Err("it does not end".into());
         }
         match search.advance(system, 2_000_000) {
-            Advance::Livelock => panic!("these programs end"),
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
             Advance::Ended(_) => {
                 let Some((class, outcome)) = classify(program, search.path()) else {
                     return Err(format!("{:?} is not an execution", search.path()));

@@ -36,7 +36,7 @@ fn run_jobs(spec: &str, program: &Program, jobs: usize) -> (Counts, u64) {
                         break;
                     }
                     Advance::Livelock => livelocks += 1,
-                    Advance::Working | Advance::Ended(_) => {}
+                    Advance::Working | Advance::Round | Advance::Ended(_) => {}
                 }
             }
             if let Some(idle) = searches.iter().position(Option::is_none)

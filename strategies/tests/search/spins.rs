@@ -216,7 +216,7 @@ fn search(program: &Program) -> Found {
                 assert_eq!(again.fingerprint(), toy.fingerprint(), "the system is elsewhere");
                 found.livelocks.insert(again.fingerprint());
             }
-            Advance::Working => {
+            Advance::Working | Advance::Round => {
                 assert!(Search::<Toy>::counts(&dpor).steps < 3_000_000, "it does not end: {program:?}")
             }
             Advance::Exhausted => {
@@ -361,7 +361,7 @@ fn search_in_parts(program: &Program, seed: u64) -> Found {
         match job.advance(toy, 1 + rng.below(12)) {
             Advance::Ended(_) => found.ended(program, toy, job.path()),
             Advance::Livelock => drop(found.livelocks.insert(toy.fingerprint())),
-            Advance::Working => {}
+            Advance::Working | Advance::Round => {}
             Advance::Exhausted => {
                 found.counts = found.counts + jobs.swap_remove(at).0.counts();
                 continue;
@@ -588,7 +588,7 @@ fn a_search_of_all_states_tells_every_livelock_by_a_shortest_path() {
                     shortest = Some(shortest.map_or(length, |least: usize| least.min(length)));
                 }
                 Advance::Exhausted => break,
-                Advance::Ended(_) | Advance::Working => {}
+                Advance::Ended(_) | Advance::Round | Advance::Working => {}
             }
         }
         assert_eq!(shortest, distance(&program, &truth.livelocked), "{program:?}");

@@ -83,7 +83,7 @@ fn run(spec: &str, program: &Program, steps_max: u64) -> (Counts, u64) {
     loop {
         match search.advance(&mut system, u64::MAX) {
             Advance::Ended(status) => told += u64::from(status == Status::Unfinished),
-            Advance::Livelock => panic!("{spec} calls it a livelock: {program:?}"),
+            Advance::Livelock | Advance::Round => panic!("{spec} calls it a livelock: {program:?}"),
             Advance::Working => panic!("without a limit"),
             Advance::Exhausted => return (search.counts(), told),
         }

@@ -36,6 +36,55 @@
 ;; line: bug in test polls_under_a_lock: starvation: worker 0 can repeat a round of
 ;; run: -i 2 --detect lassos --points sync --test lock
 ;; exit: 1
+;; run: --strategy stateful --detect lassos --test try_and_retry
+;; exit: 2
+;; line: bug in test try_and_retry: lasso: worker 0.0 and worker 0.1 can repeat a round of 6 steps for ever, which is fair
+;; line: worker 0.0: try-lock at 0x10
+;; run: --strategy stateful --test try_and_retry
+;; exit: 0
+;; run: --strategy stateful --detect lassos --test ordered_retry
+;; exit: 0
+;; run: --strategy stateful --detect lassos --test draws_its_backoff
+;; exit: 0
+;; line: no round of steps is repeated for ever in which a value is chosen or a timeout is pending
+;; run: --strategy stateful --detect lassos --test sleeps_as_backoff
+;; exit: 0
+;; run: --strategy stateful --detect lassos --test gives_up_after_a_timeout
+;; exit: 0
+;; run: --strategy stateful --detect lassos --test promised
+;; exit: 2
+;; line: bug in test promised: liveness: the monitor `entered` (16) never becomes cold in a fair round of 6 steps that can be
+;; run: --strategy stateful --test promised
+;; exit: 0
+;; line: no monitor is hot for ever in an execution without an end
+;; run: --strategy stateful --detect lassos --detect starvation --test spin_lock
+;; exit: 0
+;; run: --strategy stateful --detect good-samaritan --test spin_lock
+;; exit: 2
+;; line: bug in test spin_lock: good-samaritan: worker 0.
+;; run: --strategy stateful --detect lassos --detect starvation --detect good-samaritan --test lock
+;; exit: 0
+;; run: --strategy stateful --detect starvation --test polls_under_a_lock
+;; exit: 2
+;; line: bug in test polls_under_a_lock: starvation: worker 0 can repeat a round of 3 steps for ever, in which worker 0.0
+;; run: --strategy stateful --detect lassos --test polls_under_a_lock
+;; exit: 0
+;; run: -i 64 --detect lassos --test looks_at_the_wrong_time
+;; exit: 0
+;; run: --strategy stateful --detect lassos --test looks_at_the_wrong_time
+;; exit: 2
+;; line: bug in test looks_at_the_wrong_time: lasso: worker 0.0 and worker 0.1 can repeat a round of 4 steps for ever
+;; run: --strategy stateful -j 2 --detect lassos --test looks_at_the_wrong_time
+;; exit: 2
+;; run: --strategy dpor --detect lassos --test spin_lock
+;; exit: 0
+;; line: no round of steps is repeated for ever
+;; run: -i 64 --detect lassos --test renews_its_promise
+;; exit: 2
+;; line: bug in test renews_its_promise: lasso: worker 0.0 and worker 0.1 can repeat a round of 6 steps for ever
+;; run: --strategy stateful --detect lassos --test renews_its_promise
+;; exit: 2
+;; line: bug in test renews_its_promise: lasso: worker 0.0 and worker 0.1 can repeat a round of 6 steps for ever
 (module
   (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
   (import "coyote" "join" (func $join (param i32)))
@@ -48,8 +97,9 @@
   (import "coyote" "monitor" (func $monitor (param i32 i32 i32 i32)))
   (memory (export "memory") 1)
   (data (i32.const 0x100) "entered")
-  (table 10 funcref)
-  (elem (i32.const 0) $retries $orders $draws $backs_off $counts $waits_shortly $promises $spins $spins_and_yields $locks)
+  (table 13 funcref)
+  (elem (i32.const 0) $retries $orders $draws $backs_off $counts $waits_shortly $promises $spins $spins_and_yields $locks $renews
+    $looks $swings)
   (func $begin (param $entry i32) (param $argument i32) (result i32)
     (call $spawn (local.get $entry) (local.get $argument) (i32.const 0) (i32.const 0)))
   (func $two (param $entry i32)
@@ -98,6 +148,22 @@
     (call $monitor (i32.const 0x100) (i32.const 7) (local.get $first) (i32.const 2))
     (call $retries (local.get $first))
     (call $monitor (i32.const 0x100) (i32.const 7) (local.get $first) (i32.const 0)))
+  ;; Each attempt is a promise of its own, kept before the next one begins: within a step.
+  (func $renews (param $first i32)
+    (loop $again
+      (call $monitor (i32.const 0x100) (i32.const 7) (local.get $first) (i32.const 0))
+      (call $monitor (i32.const 0x100) (i32.const 7) (local.get $first) (i32.const 2))
+      (br_if $again (i32.eqz (call $both (local.get $first)))))
+    (call $monitor (i32.const 0x100) (i32.const 7) (local.get $first) (i32.const 0)))
+  ;; Waits for a flag that the other one sets for a moment, again and again, until it is noticed.
+  (func $looks (param i32)
+    (loop $again (br_if $again (i32.eqz (i32.atomic.load (i32.const 0x60)))))
+    (i32.atomic.store (i32.const 0xa0) (i32.const 1)))
+  (func $swings (param i32)
+    (loop $again
+      (i32.atomic.store (i32.const 0x60) (i32.const 1))
+      (i32.atomic.store (i32.const 0x60) (i32.const 0))
+      (br_if $again (i32.eqz (i32.atomic.load (i32.const 0xa0))))))
   (func $spins (param i32)
     (loop $again
       (br_if $again (i32.atomic.rmw.cmpxchg (i32.const 0x40) (i32.const 0) (i32.const 1))))
@@ -126,6 +192,13 @@
   (func (export "coyote.test.spin_lock") (call $two (i32.const 7)))
   (func (export "coyote.test.yielding_lock") (call $two (i32.const 8)))
   (func (export "coyote.test.lock") (call $two (i32.const 9)))
+  (func (export "coyote.test.renews_its_promise") (call $two (i32.const 10)))
+  (func (export "coyote.test.looks_at_the_wrong_time")
+    (local $a i32) (local $b i32)
+    (local.set $a (call $begin (i32.const 11) (i32.const 0)))
+    (local.set $b (call $begin (i32.const 12) (i32.const 0)))
+    (call $join (local.get $a))
+    (call $join (local.get $b)))
   ;; Looks whether the other one has been there, under the lock that the other one needs for that.
   (func (export "coyote.test.polls_under_a_lock")
     (local $other i32) (local $seen i32)
