@@ -132,6 +132,10 @@ impl Execution {
             start.recovery = Some(restart);
             start.files.follow_disk(settings.crash_model);
         }
+        if test.nodes_crash(artifact, settings).map_err(MachineError::Crashes)? {
+            start.files.follow_disk(settings.crash_model);
+            start.files.follow_workers();
+        }
         if test.harness.is_some() {
             start.follow_harness();
         }

@@ -2,6 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
+use super::nodes::NodeId;
 use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
@@ -166,6 +167,8 @@ pub struct Worker {
     pub waiting: bool,
     /// The cause by which its wait ended.
     pub wake: Option<Wake>,
+    /// The node that it belongs to: see [`super::nodes`].
+    pub node: Option<NodeId>,
     pub detached: bool,
     /// Whether some worker waited for its end.
     pub joined: bool,
