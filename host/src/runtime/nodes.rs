@@ -12,33 +12,10 @@
 
 use super::files::disk::OBJECT;
 use super::stream::{HbObject, SyncKind};
+use super::worker::NodeId;
 use super::{FaultClass, Mutant, ObjectId, Performed, Runtime};
 use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
-/// A node, by its semaphore.
-#[derive(Clone, Debug)]
-pub struct NodeId {
-    semaphore: u32,
-    /// For reports.
-    pub name: Arc<str>,
-}
-
-impl PartialEq for NodeId {
-    fn eq(&self, other: &NodeId) -> bool {
-        self.semaphore == other.semaphore
-    }
-}
-
-impl Eq for NodeId {}
-
-impl Hash for NodeId {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.semaphore.hash(hasher);
-    }
-}
 
 impl Runtime {
     /// The worker is the first one of a node from now on.

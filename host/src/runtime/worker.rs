@@ -2,12 +2,13 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
-use super::nodes::NodeId;
 use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;
 use coyote_strategies::{Class, Effect, WorkerPath};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,6 +148,28 @@ pub enum Wake {
     TimedOut,
     /// Without a notification.
     Spurious,
+}
+
+/// A node, by its semaphore: see [`super::nodes`].
+#[derive(Clone, Debug)]
+pub struct NodeId {
+    pub semaphore: u32,
+    /// For reports.
+    pub name: Arc<str>,
+}
+
+impl PartialEq for NodeId {
+    fn eq(&self, other: &NodeId) -> bool {
+        self.semaphore == other.semaphore
+    }
+}
+
+impl Eq for NodeId {}
+
+impl Hash for NodeId {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.semaphore.hash(hasher);
+    }
 }
 
 #[derive(Clone, Debug)]
