@@ -163,17 +163,21 @@ fn files_of_a_node_that_crashes() {
     let wasm = std::fs::read(examples::module_path("replicas")).unwrap();
     let options = Options { points: Points::Atomic, faults: vec!["crash".into()], ..Options::default() };
     let artifact = guest::compile(&wasm, &options).unwrap();
-    let fails = |test: &str, mutant| {
+    let fails = |test: &str, mutant, iterations| {
         let settings = settings(&["crash.node=1"], mutant);
         // Which also strikes late.
-        let strategy = settings.faults.sampled(Box::new(RandomWalk::default()));
+        let mut strategy = settings.faults.sampled(Box::new(RandomWalk::default()));
         guest::with(&artifact, test, &settings, |execution| {
-            random(execution, strategy, 1_000).contains("assertion")
+            (0..iterations).any(|index| {
+                let used = std::mem::replace(&mut strategy, Box::new(RandomWalk::default()));
+                strategy = execution.run(used, Iteration { seed: 0, index }).unwrap().1;
+                outcome(execution) == "assertion"
+            })
         })
     };
     for test in ["unsynced", "file_replaced"] {
-        assert!(fails(test, None), "{test}");
-        assert!(!fails(test, Some(Mutant::NodeLosesNothing)), "{test}");
+        assert!(fails(test, None, 10_000), "{test}");
+        assert!(!fails(test, Some(Mutant::NodeLosesNothing), 1_000), "{test}");
     }
-    assert!(fails("in_memory", Some(Mutant::NodeLosesNothing)) && !fails("register", None));
+    assert!(fails("in_memory", Some(Mutant::NodeLosesNothing), 10_000) && !fails("register", None, 1_000));
 }
