@@ -132,6 +132,10 @@ impl Execution {
             return Err(MachineError::Initialise(why.into()));
         }
         let mut start = begin(&machine, entry, settings.faults.clone());
+        if test.nodes_crash(artifact, settings).map_err(MachineError::Crashes)? {
+            start.files.follow_disk(settings.crash_model);
+            start.files.follow_workers();
+        }
         if let Some(restart) = test.restart(artifact, settings).map_err(MachineError::Crashes)? {
             start.recovery = Some(restart);
             start.files.follow_disk(settings.crash_model);

@@ -188,7 +188,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
     RunOption {
         name: "crash-model",
         write: |_, s| {
-            s.faults.has(FaultClass::Crash).then(|| s.crash_model.to_string()).into_iter().collect()
+            let crashes = s.faults.has(FaultClass::Crash) || s.faults.has(FaultClass::CrashNode);
+            crashes.then(|| s.crash_model.to_string()).into_iter().collect()
         },
         read: |_, s, text| put(&mut s.crash_model, text.parse().ok()),
         unnamed: None,

@@ -107,6 +107,14 @@ pub const IMPORTS: &[Import] = &[
          waits at the place of this call: an object, given by a UTF-8 text, the file and the line of its creation, and \
          its address. An empty text means that it is unknown. If `more` is 0, this replaces earlier calls.",
     ),
+    plain(
+        "node",
+        &[("semaphore", I32), ("name", I32), ("length", I32)],
+        None,
+        "From here on, the calling worker and those that it creates are a node that can crash, with this UTF-8 name. A crash \
+         ends them where they are, and posts the semaphore, which stands for the node. With `semaphore` 0, the workers of \
+         the calling worker's node belong to none any more.",
+    ),
     point("yield", &[], None, OpKind::Yield, "Lets other workers run."),
     point(
         "interleave",

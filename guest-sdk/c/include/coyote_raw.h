@@ -61,6 +61,13 @@ void coyote_raw_set_name(uint32_t worker, uint32_t text, uint32_t length);
 COYOTE_IMPORT("awaits")
 void coyote_raw_awaits(uint32_t semaphore, uint32_t what, uint32_t length, uint32_t file, uint32_t file_length, uint32_t line, uint32_t object, uint32_t more);
 
+/* From here on, the calling worker and those that it creates are a node that can crash,
+ * with this UTF-8 name. A crash ends them where they are, and posts the semaphore,
+ * which stands for the node. With `semaphore` 0, the workers of the calling worker's
+ * node belong to none any more. */
+COYOTE_IMPORT("node")
+void coyote_raw_node(uint32_t semaphore, uint32_t name, uint32_t length);
+
 /* Lets other workers run. (point) */
 COYOTE_IMPORT("yield")
 void coyote_raw_yield(void);

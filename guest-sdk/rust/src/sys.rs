@@ -104,6 +104,9 @@ imports! {
         /// `text` and `length` describe initialised bytes.
         fn set_name = "set_name"(worker: i32, text: i32, length: i32);
         /// # Safety
+        /// As for `set_name`.
+        fn node = "node"(semaphore: i32, name: i32, length: i32);
+        /// # Safety
         /// As for `set_name`, for `what` and `length` as for `file` and `file_length`.
         fn awaits = "awaits"(
             semaphore: i32, what: i32, length: i32, file: i32, file_length: i32, line: i32, object: i32, more: i32

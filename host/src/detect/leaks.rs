@@ -2,6 +2,7 @@
 //!
 //! A word with the address of a block, or of a place in it, is a pointer, as for other conservative collectors; so a
 //! lost block may count as reachable. Cost: memory is read once at the end of an iteration.
+//! An iteration in which a node crashed is not judged.
 
 use crate::evidence::Evidence;
 use crate::observe::{Detector, Ending, Finding, Interest};
@@ -19,6 +20,10 @@ impl Detector for Leaks {
     fn end(&mut self, ending: &Ending<'_>) -> Option<Finding> {
         let roots = ending.roots.as_ref()?;
         let state = ending.state;
+        // What a node had when it crashed is lost, and that is no mistake of the program.
+        if state.runtime.crashes.iter().any(|crash| crash.node.is_some()) {
+            return None;
+        }
         let leaks = state.runtime.heap.leaks(state.memory, roots.dead, roots.words, roots.stacks);
         let first = leaks.first()?;
         let bytes = leaks.iter().map(|leak| u64::from(leak.bytes)).sum();

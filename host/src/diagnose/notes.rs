@@ -9,11 +9,13 @@ use crate::runtime::files::disk::Lost;
 use crate::runtime::{Runtime, Timers};
 use crate::symbols::{SourceFrame, Symbols, is_library};
 use coyote_instrumenter::Location;
+use coyote_strategies::{WorkerId, WorkerState};
 
 /// The notes on the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
     let all = [
+        lock_of_a_dead_node(runtime),
         early_timeout(execution, runtime),
         memory(runtime),
         panic(execution, bug),
@@ -46,14 +48,39 @@ fn crashes(execution: &Execution) -> Vec<String> {
         let all: Vec<String> = crash.lost.iter().take(LOST_MAX).map(lost).collect();
         let more = crash.lost.len().saturating_sub(LOST_MAX);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        match all.is_empty() {
-            true => format!("the crash in step {} lost nothing: all was on the disk", crash.step),
-            false => {
+        match (&crash.node, all.is_empty()) {
+            (Some(node), lost_nothing) => {
+                let ended = runtime.titles(&crash.ended);
+                let lost = match lost_nothing {
+                    true => String::new(),
+                    false => format!(", and lost what was not synced: {}{more}", all.join("; ")),
+                };
+                format!("the crash of node {node} in step {} ended {ended}{lost}", crash.step)
+            }
+            (None, true) => format!("the crash in step {} lost nothing: all was on the disk", crash.step),
+            (None, false) => {
                 format!("the crash in step {} lost what was not synced: {}{more}", crash.step, all.join("; "))
             }
         }
     };
     runtime.crashes.iter().map(crash).collect()
+}
+
+/// A wait for a lock that a worker of a node held when that crashed. The lock is part of the memory that nodes share here,
+/// and would have been lost with a machine of its own.
+fn lock_of_a_dead_node(runtime: &Runtime) -> Option<String> {
+    runtime.view().workers.iter().zip(runtime.workers()).enumerate().find_map(|(id, (pending, worker))| {
+        let wanted = worker.request.wants().filter(|_| pending.state == WorkerState::Blocked)?;
+        let dead = |holder: &&WorkerId| runtime.crashes.iter().any(|crash| crash.ended.contains(holder));
+        let holders = runtime.holders(wanted);
+        let holder = holders.iter().find(dead)?;
+        let (who, holder) = (runtime.title(WorkerId(id as u32)), runtime.title(*holder));
+        Some(format!(
+            "{who} waits for {} that {holder} held when its node crashed: nodes should share nothing but the network and \
+             files (docs/network.md)",
+            wanted.title()
+        ))
+    })
 }
 
 /// The innermost line of the guest's own source on a stack.

@@ -131,6 +131,26 @@ impl Test {
         Err(format!("--faults crash {wrong}"))
     }
 
+    /// Whether nodes may crash.
+    ///
+    /// # Errors
+    /// They cannot; the text says why, and what to do.
+    pub(super) fn nodes_crash(&self, artifact: &Artifact, settings: &Settings) -> Result<bool, String> {
+        if !settings.faults.has(FaultClass::CrashNode) {
+            return Ok(false);
+        }
+        let wrong = if settings.faults.has(FaultClass::Crash) {
+            "cannot be combined with crash: at a sync of a node's file, only one of the two could happen"
+        } else if !settings.world.directories.is_empty() {
+            "leaves directories of the host as they are: give them with --preload instead of --dir"
+        } else if !artifact.options.fails("crash") {
+            "needs a module that is instrumented with Options::faults = [\"crash\"]"
+        } else {
+            return Ok(true);
+        };
+        Err(format!("--faults crash.node {wrong}"))
+    }
+
     /// The world in which it runs.
     pub(super) fn world(&self, world: &Arc<World>) -> Arc<World> {
         match &self.harness {

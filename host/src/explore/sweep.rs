@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 /// The maximum number of faults of a class in an execution in which they last. A crash lasts for the recovery: a
 /// program that crashes at each opportunity would never end.
 pub fn lasting(class: &str) -> u32 {
-    if class == FaultClass::Crash.row().name { 2 } else { 100 }
+    let crashes = [FaultClass::Crash, FaultClass::CrashNode];
+    if crashes.iter().any(|crash| class == crash.row().name) { 2 } else { 100 }
 }
 
 /// The default number of schedules after each fault, in addition to the default one.

@@ -68,6 +68,7 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
         FaultHook::Poll if runtime.worker(worker).atomic_depth > 0 => return None,
         FaultHook::Poll => (FaultClass::Poll, 1),
         // The number of ways is known only when the operation is performed.
+        FaultHook::Crash if runtime.worker(worker).node.is_some() => (FaultClass::CrashNode, 1),
         FaultHook::Crash => (FaultClass::Crash, 1),
         // No fault for a nested call of an allocator, which is part of the outer call, nor within other atomic code,
         // which must not be left in its middle; nor for a request of 0 bytes, which may be answered with null anyway.

@@ -196,8 +196,9 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, name: i32, length: i32, ways: i32, site: i32| -> Result<(i32, i32)> {
             let length = if length == -1 { zero_after(&mut guest, name) } else { length };
             let name = text_at(&mut guest, name, length)?;
-            let runtime = &mut settled(&mut guest).scheduler.runtime;
-            Ok(match runtime.fault_point(&name, ways as u32) {
+            let scheduler = &mut settled(&mut guest).scheduler;
+            let by = scheduler.running;
+            Ok(match by.and_then(|by| scheduler.runtime.fault_point(by, &name, ways as u32)) {
                 Some((request, object)) => announce(&mut guest, site, object, request),
                 None => (0, 0),
             })
@@ -240,6 +241,19 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, worker: i32, text: i32, length: i32| -> Result<()> {
             let name = text_at(&mut guest, text, length)?;
             settled(&mut guest).scheduler.runtime.set_name(worker as u32, name);
+            Ok(())
+        },
+    )?;
+    linker.func_wrap(
+        guest::MODULE,
+        "node",
+        |mut guest: Guest, semaphore: i32, name: i32, length: i32| -> Result<()> {
+            let name = text_at(&mut guest, name, length)?;
+            let join = |runtime: &mut Runtime, worker| match semaphore {
+                0 => runtime.leave_node(worker),
+                _ => runtime.enter_node(worker, semaphore as u32, name),
+            };
+            settled(&mut guest).scheduler.within_section(join);
             Ok(())
         },
     )?;

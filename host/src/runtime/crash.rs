@@ -19,6 +19,11 @@ impl Runtime {
         WorkerId(self.first)
     }
 
+    /// Whether the program has crashed and started again.
+    pub fn has_restarted(&self) -> bool {
+        self.first > 0
+    }
+
     /// Handles an opportunity for a crash that the worker has reached.
     pub(super) fn may_crash(&mut self, id: WorkerId, values: &[u64]) -> Performed {
         // Workers that change files depend on the crash: their changes may be lost, or they may be gone.

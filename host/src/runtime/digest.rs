@@ -89,6 +89,7 @@ impl Runtime {
                 request,
                 waiting,
                 wake,
+                node,
                 detached,
                 atomic_depth,
                 atomic_ticks,
@@ -109,7 +110,7 @@ impl Runtime {
             let hash = term(Part::Worker, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
-                let at = (worker.key, waiting, wake, detached);
+                let at = (worker.key, waiting, wake, detached, node);
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);

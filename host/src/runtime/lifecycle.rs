@@ -38,6 +38,7 @@ const HASHED_HANDLES: std::ops::Range<u32> = 1 << 16..1 << 29;
 impl Runtime {
     pub(super) fn create(&mut self, parent: Option<WorkerId>, start: Start) -> WorkerId {
         let id = WorkerId(self.workers.len() as u32);
+        let node = parent.and_then(|creator| self.worker(creator).node.clone());
         let (path, key, handle, name) = match parent {
             None => (WorkerPath::default(), 0, 0, None),
             Some(creator) => {
@@ -62,6 +63,7 @@ impl Runtime {
             request: Request::Step,
             waiting: false,
             wake: None,
+            node,
             detached: false,
             joined: false,
             children: 0,

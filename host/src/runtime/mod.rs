@@ -13,7 +13,7 @@
 //!   for atomic accesses with weak memory, `faults` that the user allowed, and `opportunities` where they may happen.
 //! - `predicates`: waits until a predicate of the guest holds.
 //! - [`awaits`]: objects that tasks report to await.
-//! - `crash`: crashes of the program, which starts again with its files.
+//! - `crash`: crashes of the program, which starts again with its files; [`nodes`]: crashes of groups of workers.
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when no worker has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory with a separate value for each worker.
@@ -43,6 +43,7 @@ mod lifecycle;
 mod livelock;
 mod locks;
 pub mod monitors;
+pub mod nodes;
 mod opportunities;
 mod output;
 pub mod panic;
@@ -100,6 +101,8 @@ pub enum Performed {
     Exited,
     /// The program crashes, and its files are left in this way.
     Crashed(u32),
+    /// The worker's node crashes, and its files are left in this way.
+    NodeCrashed(u32),
     /// A bug of the guest. Boxed, since it is rare and large.
     Bug(Box<Bug>),
 }

@@ -32,12 +32,13 @@ impl Runtime {
         self.failed_calls.push((self.steps, how));
     }
 
-    /// The request, with its object, that a worker announces at a fault point, if the point was given a
+    /// The request, with its object, that the worker `by` announces at a fault point, if the point was given a
     /// budget.
-    pub fn fault_point(&mut self, name: &str, ways: u32) -> Option<(Request, u64)> {
+    pub fn fault_point(&mut self, by: WorkerId, name: &str, ways: u32) -> Option<(Request, u64)> {
         if let Some(class) = name.strip_prefix(OF_SDK).and_then(FaultClass::by_name) {
             let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
-            return self.may_fail(class).then_some((request, of_site(class as u32)));
+            let happens = class != FaultClass::CrashNode || self.worker(by).node.is_some();
+            return (happens && self.may_fail(class)).then_some((request, of_site(class as u32)));
         }
         let name = name.strip_prefix(OF_SDK).map_or_else(|| format!("{POINT}{name}"), String::from);
         let budget = self.faults.of_point(&name).filter(|_| ways > 0);

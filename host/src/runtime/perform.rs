@@ -158,6 +158,9 @@ impl Runtime {
             Request::ChooseInt { bound: 0 } => misuse(Misuse::NoValues),
             Request::ChooseInt { bound } => self.chosen(u64::from(bound), values),
             Request::Fault { budget: BudgetId::Class(FaultClass::Crash), .. } => self.may_crash(id, values),
+            Request::Fault { budget: BudgetId::Class(FaultClass::CrashNode), .. } => {
+                self.node_may_crash(id, values)
+            }
             Request::Fault { budget, ways, point } => match self.fault_of(budget, point, ways.into(), values)
             {
                 Ok(chosen) => {

@@ -7,6 +7,8 @@ use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;
 use coyote_strategies::{Class, Effect, WorkerPath};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The operation that a worker announced, with all its arguments. `Operation` is its public face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,6 +150,28 @@ pub enum Wake {
     Spurious,
 }
 
+/// A node, by its semaphore: see [`super::nodes`].
+#[derive(Clone, Debug)]
+pub struct NodeId {
+    pub semaphore: u32,
+    /// For reports.
+    pub name: Arc<str>,
+}
+
+impl PartialEq for NodeId {
+    fn eq(&self, other: &NodeId) -> bool {
+        self.semaphore == other.semaphore
+    }
+}
+
+impl Eq for NodeId {}
+
+impl Hash for NodeId {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.semaphore.hash(hasher);
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Worker {
     pub path: WorkerPath,
@@ -166,6 +190,8 @@ pub struct Worker {
     pub waiting: bool,
     /// The cause by which its wait ended.
     pub wake: Option<Wake>,
+    /// The node that it belongs to: see [`super::nodes`].
+    pub node: Option<NodeId>,
     pub detached: bool,
     /// Whether some worker waited for its end.
     pub joined: bool,

@@ -14,6 +14,7 @@ const REFUSED: &[(FaultClass, &str)] = &[
     (FaultClass::Stale, "--memory weak"),
     // A crash ends all workers at once, whatever they touch.
     (FaultClass::Crash, "crashes"),
+    (FaultClass::CrashNode, "crashes of nodes"),
 ];
 
 impl Settings {

@@ -28,6 +28,7 @@
 //! - [`c_programs`]: C and C++ programs, compiled by coyote-cc.
 //! - [`outcomes`]: what primitives of C's threads and Rust's tasks allow, exhaustively.
 //! - [`network`]: what presets and faults of the guest's network allow, exhaustively.
+//! - [`nodes`]: crashes of nodes of that network, exhaustively.
 //! - [`orderings`]: the memory ordering of every atomic access.
 //! - [`memory_errors`]: errors in the use of memory, and correct uses that look like one.
 //! - [`observers`]: the step stream, and detectors of the user.
@@ -95,6 +96,7 @@ mod manual;
 mod memory_errors;
 mod names;
 mod network;
+mod nodes;
 mod observers;
 mod orderings;
 mod outcomes;

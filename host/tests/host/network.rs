@@ -7,32 +7,39 @@ use super::{examples, guest};
 use coyote_wasm::artifact::Artifact;
 use coyote_wasm::execution::Settings;
 use coyote_wasm::instrumenter::{Options, Points};
-use coyote_wasm::runtime::Faults;
+use coyote_wasm::runtime::{Faults, Mutant};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-type Outcomes = BTreeSet<String>;
+pub type Outcomes = BTreeSet<String>;
 
 /// Without points at plain accesses: workers share only the network.
-fn artifact() -> Arc<Artifact> {
+pub fn artifact() -> Arc<Artifact> {
     static ARTIFACT: OnceLock<Arc<Artifact>> = OnceLock::new();
     let make = || {
         let wasm = std::fs::read(examples::module_path("outcomes_network")).unwrap();
-        guest::compile(&wasm, &Options { points: Points::Atomic, ..guest::options_for("dpor") }).unwrap()
+        let options =
+            Options { points: Points::Atomic, faults: vec!["crash".into()], ..guest::options_for("dpor") };
+        guest::compile(&wasm, &options).unwrap()
     };
     ARTIFACT.get_or_init(make).clone()
 }
 
 /// The outcomes of a search that is exhausted: all words that a test logs, or the kind of its bug.
 fn searched(test: &str, search: &str, budgets: &[&str]) -> Outcomes {
-    let mut faults = Faults::default();
-    budgets.iter().for_each(|budget| faults.read(budget).unwrap());
-    let settings = Settings { faults, ..guest::settings() };
+    let settings = settings(budgets, None);
     guest::with(&artifact(), test, &settings, |execution| {
         let (outcomes, executions) = all_outcomes(execution, search);
         println!("{test} {budgets:?}: {executions} executions, {outcomes:?}");
         outcomes
     })
+}
+
+/// Settings with these budgets, and a planted defect.
+pub fn settings(budgets: &[&str], mutant: Option<Mutant>) -> Settings {
+    let mut faults = Faults::default().with_mutant(mutant);
+    budgets.iter().for_each(|budget| faults.read(budget).unwrap());
+    Settings { faults, ..guest::settings() }
 }
 
 /// How many faults may happen: of each kind by its name, or in total.

@@ -74,7 +74,7 @@ fn claims(module: &'static str) -> Vec<Claim> {
 }
 
 /// All that a test prints in an execution, or the kind of its bug.
-fn outcome(execution: &Execution) -> String {
+pub fn outcome(execution: &Execution) -> String {
     match execution.machine().scheduler().outcome.as_ref().expect("it has ended") {
         Outcome::Passed => {
             let said = execution.runtime().output.iter();

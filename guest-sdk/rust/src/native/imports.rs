@@ -404,6 +404,10 @@ pub unsafe fn set_name(_: i32, _: i32, _: i32) {}
 
 /// # Safety
 /// As for the import.
+pub unsafe fn node(_: i32, _: i32, _: i32) {}
+
+/// # Safety
+/// As for the import.
 pub unsafe fn unsupported(what: i32, _: i32) {
     panic!("not supported: {}", text::take(what));
 }

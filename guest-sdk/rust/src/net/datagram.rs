@@ -21,16 +21,30 @@ pub(super) struct Mailbox<M> {
     waiting: Queue<()>,
 }
 
-struct Letter<M> {
+pub(super) struct Letter<M> {
     message: M,
     from: Address,
     /// The earliest virtual time at which it arrives; 0 for at once.
     due_ns: i64,
 }
 
+impl<M> Letter<M> {
+    fn is_late(&self, to: u32, wires: &Wires) -> bool {
+        wires.datagram(self.from.node, to, self.due_ns) != Arrival::Now
+    }
+}
+
 impl<M> Mailbox<M> {
     pub(super) fn new() -> Mailbox<M> {
         Mailbox { letters: VecDeque::new(), waiting: Queue::new() }
+    }
+
+    /// What has not arrived yet, when the node `to` crashes.
+    pub(super) fn late(&mut self, to: u32, wires: &Wires) -> VecDeque<Letter<M>> {
+        let (late, arrived) =
+            std::mem::take(&mut self.letters).into_iter().partition(|letter| letter.is_late(to, wires));
+        self.letters = arrived;
+        late
     }
 
     /// Takes one of the datagrams that may arrive next, by choice.
@@ -71,22 +85,34 @@ impl<M> Mailbox<M> {
 pub struct Socket<M = Vec<u8>> {
     network: Arc<Inner<M>>,
     address: Address,
+    /// How often the node had crashed.
+    crashes: u32,
     made: &'static Location<'static>,
 }
 
 impl<M: Clone + Send> Socket<M> {
     pub(super) fn bind(node: &Node<M>, port: u16, made: &'static Location<'static>) -> io::Result<Self> {
         let address = node.address(port);
+        let network = node.network();
         let bound = node.inbox().step(|inbox| {
+            network.wires.may_crash();
             if inbox.sockets.contains_key(&port) {
-                return false;
+                return None;
             }
-            inbox.sockets.insert(port, Mailbox::new());
-            true
+            let mut mailbox = Mailbox::new();
+            let (here, elsewhere) =
+                std::mem::take(&mut inbox.late).into_iter().partition(|(to, _)| *to == port);
+            inbox.late = elsewhere;
+            // What arrived while the node was down is lost.
+            let here: Vec<(u16, Letter<M>)> = here;
+            let letters = here.into_iter().map(|(_, letter)| letter);
+            mailbox.letters.extend(letters.filter(|letter| letter.is_late(address.node, &network.wires)));
+            inbox.sockets.insert(port, mailbox);
+            Some(inbox.crashes)
         });
         match bound {
-            true => Ok(Socket { network: node.network(), address, made }),
-            false => Err(io::ErrorKind::AddrInUse.into()),
+            Some(crashes) => Ok(Socket { network, address, crashes, made }),
+            None => Err(io::ErrorKind::AddrInUse.into()),
         }
     }
 
@@ -107,7 +133,10 @@ impl<M: Clone + Send> Socket<M> {
             (&self.network.inboxes[to.node as usize], &self.network.wires)
         };
         let mut woken = Vec::new();
+        let mut whole = None;
         let _lost = inbox.step(|inbox| {
+            wires.may_crash();
+            whole = wires.whole();
             let Some(due_ns) = wires.enter(from.node, to.node, &mut woken) else { return Some(message) };
             let own = from.node == to.node;
             if !own && fault::choose("!net.loss", 1) > 0 {
@@ -126,6 +155,7 @@ impl<M: Clone + Send> Socket<M> {
             None
         });
         wake_all(woken);
+        drop(whole);
     }
 
     /// Waits for a message, and returns it with the address of its sender.
@@ -141,15 +171,19 @@ impl<M: Clone + Send> Socket<M> {
     /// A message, if one has arrived.
     pub fn try_recv(&self) -> Option<(M, Address)> {
         let (inbox, wires, Address { node, port, .. }) = self.own();
-        inbox.step(|inbox| inbox.mailbox(port).take(node, wires).ok())
+        inbox.step(|inbox| {
+            wires.may_crash();
+            inbox.mailbox(port, self.crashes).take(node, wires).ok()
+        })
     }
 
     /// As [`Socket::recv`], for tasks. Cancellation safe: a message that it did not return stays in the socket.
     pub async fn recv_async(&self) -> (M, Address) {
         let (inbox, wires, Address { node, port, .. }) = self.own();
-        let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.mailbox(port).waiting));
+        let crashes = self.crashes;
+        let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.mailbox(port, crashes).waiting));
         poll_fn(|context| {
-            let polled = wait.poll(context, |inbox| inbox.mailbox(port).take(node, wires));
+            let polled = wait.poll(context, |inbox| inbox.mailbox(port, crashes).take(node, wires));
             if polled.is_pending() {
                 park::tell("datagram socket", self.made, inbox.address());
             }
@@ -171,7 +205,11 @@ impl<M> Drop for Socket<M> {
             let _section = Section::enter();
             (&self.network.inboxes[self.address.node as usize], self.address.port)
         };
-        let _letters = inbox.step(|inbox| inbox.sockets.remove(&port));
+        let _letters = inbox.step(|inbox| {
+            self.network.wires.may_crash();
+            // After a crash, the port belongs to another socket.
+            (inbox.crashes == self.crashes).then(|| inbox.sockets.remove(&port))
+        });
     }
 }
 

@@ -1,11 +1,12 @@
 //! Links, one for each direction between two nodes, and their faults.
 
 use super::{Config, Delivery};
-use crate::task::section::Shared;
+use crate::task::section::{Section, Shared};
 use crate::task::sync::queue::Queue;
 use crate::{fault, sys};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::task::Waker;
+use std::time::Duration;
 
 /// A point in time that does not come.
 pub(super) const NEVER: i64 = i64::MAX;
@@ -21,6 +22,8 @@ pub(super) struct Wires {
     links: Vec<Link>,
     /// The wakers to be called when links are cut or mended.
     pub(super) watchers: Shared<Queue<()>>,
+    /// Whether nodes can crash: one was started.
+    started: AtomicBool,
 }
 
 /// The state of a link: points in virtual time, 0 for none. Atomics, since what nodes send and receive is ordered by
@@ -62,7 +65,37 @@ impl Wires {
             patience_ns: sys::span_ns(config.patience),
             links,
             watchers: Shared::new(Queue::new()),
+            started: AtomicBool::new(false),
         }
+    }
+
+    /// Lets nodes of the network crash from now on.
+    pub(super) fn nodes_start(&self) {
+        self.started.store(true, Relaxed);
+    }
+
+    /// Whether nodes of the network can crash.
+    pub(super) fn nodes_crash(&self) -> bool {
+        self.started.load(Relaxed)
+    }
+
+    /// An opportunity for a crash of the worker's node, from which a worker that is struck does not return. It is part
+    /// of a step, before that has changed anything.
+    pub(super) fn may_crash(&self) {
+        if self.nodes_crash() {
+            fault::choose("!crash.node", 1);
+        }
+    }
+
+    /// A section in which a step goes on until all that it wakes are woken: a node that crashed in between would leave
+    /// workers of other nodes asleep.
+    pub(super) fn whole(&self) -> Option<Section> {
+        self.nodes_crash().then(Section::enter)
+    }
+
+    /// The span for which a node that crashed may be down.
+    pub(super) fn outage(&self) -> Duration {
+        Duration::from_nanos(self.outage_ns as u64)
     }
 
     fn link(&self, from: u32, to: u32) -> &Link {

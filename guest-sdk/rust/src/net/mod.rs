@@ -29,20 +29,22 @@
 //! end with `_async` are for tasks of [`task`](crate::task).
 //!
 //! - `datagram`: messages of any type; `stream`: bytes in order.
-//! - `link`: links and their faults; `wait`: waiting for what arrives later.
+//! - `node`: nodes that are started, crash and start again. `link`: links and their faults; `wait`: waiting for what arrives later.
 
 mod datagram;
 mod link;
+mod node;
 mod stream;
 mod wait;
 
 pub use datagram::Socket;
+pub use node::Running;
 pub use stream::{Listener, Stream};
 
 use crate::sys;
 use crate::task::section::{Section, Shared};
 use crate::task::sync::queue::wake_all;
-use datagram::Mailbox;
+use datagram::{Letter, Mailbox};
 use link::{NEVER, Wires};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,7 +52,7 @@ use std::io;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
-use stream::Backlog;
+use stream::{Backlog, End};
 
 /// In which order datagrams arrive, and how often, without faults. Streams are always in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,17 +103,49 @@ struct Inner<M> {
 struct Inbox<M> {
     sockets: BTreeMap<u16, Mailbox<M>>,
     listeners: BTreeMap<u16, Backlog>,
+    /// The node's ends of connections, if nodes of the network can crash.
+    ends: Vec<End>,
+    /// What is still on its way to ports of the node since before its last crash.
+    late: Vec<(u16, Letter<M>)>,
+    /// How often the node has crashed.
+    crashes: u32,
 }
 
 impl<M> Inbox<M> {
-    /// The mailbox of a socket that exists.
-    fn mailbox(&mut self, port: u16) -> &mut Mailbox<M> {
+    fn new() -> Inbox<M> {
+        Inbox {
+            sockets: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            ends: Vec::new(),
+            late: Vec::new(),
+            crashes: 0,
+        }
+    }
+
+    /// The mailbox of a socket that exists, which was bound when the node had crashed so often.
+    fn mailbox(&mut self, port: u16, crashes: u32) -> &mut Mailbox<M> {
+        self.check(crashes);
         self.sockets.get_mut(&port).expect("a socket has a mailbox until it is dropped")
     }
 
-    /// The backlog of a listener that exists.
-    fn backlog(&mut self, port: u16) -> &mut Backlog {
+    /// The backlog of a listener that exists, which was bound when the node had crashed so often.
+    fn backlog(&mut self, port: u16, crashes: u32) -> &mut Backlog {
+        self.check(crashes);
         self.listeners.get_mut(&port).expect("a listener has a backlog until it is dropped")
+    }
+
+    /// Keeps an end of a connection, for the case that the node crashes.
+    fn keep(&mut self, end: End) {
+        self.ends.retain(End::exists);
+        self.ends.push(end);
+    }
+
+    /// Refuses what was bound before the last crash: only a worker that is not of the node can still have it.
+    fn check(&self, crashes: u32) {
+        assert!(
+            crashes == self.crashes,
+            "the node has crashed since this was bound: bind it in the function with which the node starts"
+        );
     }
 }
 
@@ -144,8 +178,7 @@ impl<M: Clone + Send> Network<M> {
         for (number, name) in names.iter().enumerate() {
             assert!(!names[..number].contains(name), "two nodes have the name {name}");
         }
-        let inbox = || Shared::new(Inbox { sockets: BTreeMap::new(), listeners: BTreeMap::new() });
-        let inboxes = names.iter().map(|_| inbox()).collect();
+        let inboxes = names.iter().map(|_| Shared::new(Inbox::new())).collect();
         Network { inner: Arc::new(Inner { wires: Arc::new(Wires::new(names, config)), inboxes }) }
     }
 
@@ -236,9 +269,10 @@ impl<M> Inner<M> {
             let _section = Section::enter();
             &*self.wires
         };
-        let woken = wires.watchers.step(|waiting| {
+        let (woken, _whole) = wires.watchers.step(|waiting| {
+            wires.may_crash();
             change(wires);
-            waiting.pop_all()
+            (waiting.pop_all(), wires.whole())
         });
         wake_all(woken);
     }

@@ -12,12 +12,12 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
 /// A connection.
-struct Connection {
+pub(super) struct Connection {
     shared: Shared<Pipes>,
     made: &'static Location<'static>,
 }
@@ -27,6 +27,27 @@ struct Pipes {
     halves: [Half; 2],
     /// Why the connection is lost: the error of both ends.
     lost: Option<ErrorKind>,
+    /// The end whose node has crashed, if the other end learns of it: behind what was sent before.
+    dead: Option<usize>,
+}
+
+/// An end of a connection, for the case that its node crashes.
+pub(super) struct End {
+    connection: Weak<Connection>,
+    end: usize,
+}
+
+impl End {
+    /// Whether someone still has one of the connection's ends.
+    pub(super) fn exists(&self) -> bool {
+        self.connection.strong_count() > 0
+    }
+
+    /// The node of this end has crashed. Returns who is to be told.
+    pub(super) fn crash(&self) -> Vec<Waker> {
+        let Some(connection) = self.connection.upgrade() else { return Vec::new() };
+        connection.shared.step(|pipes| pipes.crash(self.end))
+    }
 }
 
 /// One direction.
@@ -103,6 +124,21 @@ impl Pipes {
         self.halves.iter_mut().for_each(|half| all.extend(half.reading.pop_all()));
     }
 
+    /// The node of an end crashes. What it has sent still arrives.
+    fn crash(&mut self, end: usize) -> Vec<Waker> {
+        let incoming = &mut self.halves[1 - end];
+        incoming.unread = true;
+        // Those who waited have ended, and are not to be told.
+        std::mem::forget(std::mem::replace(&mut incoming.reading, Queue::new()));
+        incoming.segments.clear();
+        if self.lost.is_none() && fault::choose("!net.half-open", 1) > 0 {
+            self.halves.iter_mut().for_each(|half| half.silent = true);
+        } else {
+            self.dead = Some(end);
+        }
+        self.halves[end].reading.pop_all()
+    }
+
     /// An end writes bytes, which are not none, to the other end. Adds who is to be told.
     fn write(
         &mut self,
@@ -132,7 +168,7 @@ impl Pipes {
             self.halves[end].silent |= ways > 0;
             self.halves[1 - end].silent |= ways > 1;
         }
-        if self.halves[end].unread {
+        if self.halves[end].unread && !self.halves[end].silent {
             // The other end answers that it is gone.
             self.reset(all);
         }
@@ -158,7 +194,16 @@ impl Pipes {
             Err(error) => return Ok(Err(error)),
         };
         let (from, to) = link;
-        let read = self.halves[1 - end].read(buffer, |due_ns| wires.bytes(from, to, due_ns));
+        let mut read = self.halves[1 - end].read(buffer, |due_ns| wires.bytes(from, to, due_ns));
+        if let (Err(Nothing::Sent), true) = (&read, self.dead == Some(1 - end)) {
+            match wires.bytes(from, to, 0) {
+                Arrival::Now => {
+                    self.lost = Some(ErrorKind::ConnectionReset);
+                    return Ok(Err(ErrorKind::ConnectionReset.into()));
+                }
+                later => read = Err(Nothing::Arrived(later)),
+            }
+        }
         read.map(Ok).map_err(|nothing| match (nothing, breaks) {
             (Nothing::Arrived(arrival), Some(breaks)) => Nothing::Arrived(arrival.min(breaks)),
             (_, Some(breaks)) => Nothing::Arrived(breaks),
@@ -194,8 +239,12 @@ impl Stream {
 
     /// Ends the written bytes: the other end reads what was written before, and then the end of the stream.
     pub fn shutdown(&self) {
-        let (connection, _, end, _) = self.reads();
-        wake_all(connection.shared.step(|pipes| pipes.halves[end].end()));
+        let (connection, wires, end, _) = self.reads();
+        let (woken, _whole) = connection.shared.step(|pipes| {
+            wires.may_crash();
+            (pipes.halves[end].end(), wires.whole())
+        });
+        wake_all(woken);
     }
 
     /// Reads bytes, for tasks: as many as have arrived, or fewer, but at least one; 0 at the end.
@@ -234,7 +283,10 @@ impl Read for &Stream {
             return Ok(0);
         }
         let (connection, wires, end, link) = self.reads();
-        let read = connection.shared.step(|pipes| pipes.read(end, buffer, link, wires));
+        let read = connection.shared.step(|pipes| {
+            wires.may_crash();
+            pipes.read(end, buffer, link, wires)
+        });
         read.unwrap_or_else(|_| task::block_on(self.read_async(buffer)))
     }
 }
@@ -247,7 +299,11 @@ impl Write for &Stream {
         let (connection, wires, end, (from, to)) = self.reads();
         let link = (to, from);
         let mut woken = Vec::new();
-        let written = connection.shared.step(|pipes| pipes.write(end, bytes, link, wires, &mut woken));
+        let (written, _whole) = connection.shared.step(|pipes| {
+            wires.may_crash();
+            let whole = wires.whole();
+            (pipes.write(end, bytes, link, wires, &mut woken), whole)
+        });
         wake_all(woken);
         written
     }
@@ -275,14 +331,16 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let (connection, _, end, _) = self.reads();
-        let (woken, _unread) = connection.shared.step(|pipes| {
+        let (connection, wires, end, _) = self.reads();
+        let (woken, _unread, whole) = connection.shared.step(|pipes| {
+            wires.may_crash();
             let incoming = &mut pipes.halves[1 - end];
             incoming.unread = true;
             let unread = std::mem::take(&mut incoming.segments);
-            (pipes.halves[end].end(), unread)
+            (pipes.halves[end].end(), unread, wires.whole())
         });
         wake_all(woken);
+        drop(whole);
     }
 }
 
@@ -303,21 +361,25 @@ pub(super) struct Backlog {
 pub struct Listener<M = Vec<u8>> {
     network: Arc<Inner<M>>,
     address: Address,
+    /// How often the node had crashed.
+    crashes: u32,
     made: &'static Location<'static>,
 }
 
 impl<M: Clone + Send> Listener<M> {
     pub(super) fn bind(node: &Node<M>, port: u16, made: &'static Location<'static>) -> io::Result<Self> {
+        let network = node.network();
         let bound = node.inbox().step(|inbox| {
+            network.wires.may_crash();
             if inbox.listeners.contains_key(&port) {
-                return false;
+                return None;
             }
             inbox.listeners.insert(port, Backlog { streams: VecDeque::new(), waiting: Queue::new() });
-            true
+            Some(inbox.crashes)
         });
         match bound {
-            true => Ok(Listener { network: node.network(), address: node.address(port), made }),
-            false => Err(ErrorKind::AddrInUse.into()),
+            Some(crashes) => Ok(Listener { network, address: node.address(port), crashes, made }),
+            None => Err(ErrorKind::AddrInUse.into()),
         }
     }
 
@@ -328,18 +390,22 @@ impl<M: Clone + Send> Listener<M> {
 
     /// Waits for a connection. [`Stream::peer_address`] is the end that made it.
     pub fn accept(&self) -> Stream {
-        let (inbox, _, port) = self.own();
-        let accepted = inbox.step(|inbox| inbox.backlog(port).streams.pop_front());
+        let (inbox, wires, port) = self.own();
+        let accepted = inbox.step(|inbox| {
+            wires.may_crash();
+            inbox.backlog(port, self.crashes).streams.pop_front()
+        });
         accepted.unwrap_or_else(|| task::block_on(self.accept_async()))
     }
 
     /// As [`Listener::accept`], for tasks. Cancellation safe.
     pub async fn accept_async(&self) -> Stream {
         let (inbox, wires, port) = self.own();
-        let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.backlog(port).waiting));
+        let crashes = self.crashes;
+        let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.backlog(port, crashes).waiting));
         poll_fn(|context| {
             let next = |backlog: &mut Backlog| backlog.streams.pop_front().ok_or(Nothing::Sent);
-            let polled = wait.poll(context, |inbox| next(inbox.backlog(port)));
+            let polled = wait.poll(context, |inbox| next(inbox.backlog(port, crashes)));
             if polled.is_pending() {
                 park::tell("listener", self.made, inbox.address());
             }
@@ -362,7 +428,11 @@ impl<M> Drop for Listener<M> {
             let _section = Section::enter();
             (&self.network.inboxes[self.address.number() as usize], self.address.port())
         };
-        let _streams = inbox.step(|inbox| inbox.listeners.remove(&port));
+        let _streams = inbox.step(|inbox| {
+            self.network.wires.may_crash();
+            // After a crash, the port belongs to another listener.
+            (inbox.crashes == self.crashes).then(|| inbox.listeners.remove(&port))
+        });
     }
 }
 
@@ -395,7 +465,10 @@ pub(super) async fn connect<M: Clone + Send>(
     let link = (from.number(), to.number());
     loop {
         let mut all = Vec::new();
+        let mut whole = None;
         let attempt = inbox.step(|inbox| {
+            wires.may_crash();
+            whole = wires.whole();
             let due_ns = wires.enter(link.0, link.1, &mut all);
             let (due_ns, cut) = match (due_ns, wires.cut(link.1, link.0)) {
                 (Some(due_ns), Arrival::Now) => (due_ns, None),
@@ -410,11 +483,19 @@ pub(super) async fn connect<M: Clone + Send>(
             if link.0 != link.1 && fault::choose("!net.reset", 1) > 0 {
                 return Attempt::Fails(ErrorKind::ConnectionReset);
             }
-            let Some(backlog) = inbox.listeners.get_mut(&to.port()) else {
+            if !inbox.listeners.contains_key(&to.port()) {
                 return Attempt::Fails(ErrorKind::ConnectionRefused);
-            };
-            let pipes = Pipes { halves: Default::default(), lost: None };
+            }
+            let pipes = Pipes { halves: Default::default(), lost: None, dead: None };
             let connection = Arc::new(Connection { shared: Shared::new(pipes), made });
+            if wires.nodes_crash() {
+                let [near, far] = [0, 1].map(|end| End { connection: Arc::downgrade(&connection), end });
+                match link.0 == link.1 {
+                    true => inbox.keep(near),
+                    false => node.network.inboxes[link.0 as usize].at_once(|inbox| inbox.keep(near)),
+                }
+                inbox.keep(far);
+            }
             let stream = |end, local, peer| Stream {
                 connection: Arc::clone(&connection),
                 wires: Arc::clone(wires),
@@ -422,11 +503,13 @@ pub(super) async fn connect<M: Clone + Send>(
                 local,
                 peer,
             };
+            let backlog = inbox.listeners.get_mut(&to.port()).expect("there is a listener");
             backlog.streams.push_back(stream(1, to, from));
             all.extend(backlog.waiting.pop_all());
             Attempt::Made(stream(0, from, to), due_ns)
         });
         wake_all(all);
+        drop(whole);
         match attempt {
             Attempt::Made(stream, 0) => return Ok(stream),
             Attempt::Made(stream, due_ns) => {

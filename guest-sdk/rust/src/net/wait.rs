@@ -47,6 +47,7 @@ where
     ) -> Poll<R> {
         let shared = self.shared;
         let found = shared.step(|state| {
+            self.wires.may_crash();
             self.leave(state);
             let found = find(state);
             if found.is_err() {

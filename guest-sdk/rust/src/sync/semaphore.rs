@@ -23,6 +23,11 @@ impl Semaphore {
         Semaphore { place }
     }
 
+    /// The address by which the host knows it.
+    pub(crate) fn address(&self) -> i32 {
+        self.place.address()
+    }
+
     /// Blocks until there is a permit, and takes it.
     pub fn acquire(&self) {
         sys::semaphore_wait(self.place.address(), sys::FOREVER);

@@ -548,6 +548,10 @@ impl Scheduler {
                     self.crashed = true;
                     break None;
                 }
+                Performed::NodeCrashed(way) => {
+                    self.runtime.crash_node(worker, way);
+                    break None;
+                }
                 Performed::Exited => {
                     exited = true;
                     break None;

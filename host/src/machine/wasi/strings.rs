@@ -20,7 +20,7 @@ fn list(
 ) -> Result<()> {
     linker.func_wrap(MODULE, sizes, move |mut guest: Guest, count: i32, bytes: i32| {
         on_memory(&mut guest, sizes, |memory, scheduler, world| {
-            let list = list(world, !scheduler.runtime.crashes.is_empty());
+            let list = list(world, scheduler.runtime.has_restarted());
             let size: usize = list.iter().map(|s| s.len() + 1).sum();
             memory.write(aligned(count as u32, 4)?, &(list.len() as u32).to_le_bytes())?;
             memory.write(aligned(bytes as u32, 4)?, &(size as u32).to_le_bytes())?;
@@ -30,7 +30,7 @@ fn list(
     linker.func_wrap(MODULE, get, move |mut guest: Guest, pointers: i32, bytes: i32| {
         on_memory(&mut guest, get, |memory, scheduler, world| {
             let mut at = bytes as u32;
-            for (i, text) in list(world, !scheduler.runtime.crashes.is_empty()).iter().enumerate() {
+            for (i, text) in list(world, scheduler.runtime.has_restarted()).iter().enumerate() {
                 let slot = aligned(pointers as u32, 4)?.wrapping_add(4 * i as u32);
                 memory.write(slot, &at.to_le_bytes())?;
                 memory.write(at, text.as_bytes())?;

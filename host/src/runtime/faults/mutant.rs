@@ -25,4 +25,8 @@ pub enum Mutant {
     OneForAll,
     /// A wait that timed out returns as if it was notified.
     TimedOutUnseen,
+    /// Of a node that crashes, only the worker that makes the step ends.
+    NodeOutlivesItsCrash,
+    /// A crash of a node loses nothing of its files.
+    NodeLosesNothing,
 }

@@ -187,6 +187,16 @@ classes! {
         hook: None,
         fails_next_call: false,
     }
+    /// A node of the SDK's network dies and starts again.
+    CrashNode {
+        name: "crash.node",
+        does: "a node that was started dies, and starts again: network.md",
+        at: "operations of `coyote::net` by the node's workers, before; at their calls on files, as `crash`",
+        usual: 1,
+        option: None,
+        hook: Some("crash"),
+        fails_next_call: false,
+    }
 }
 
 impl FaultClass {
@@ -255,7 +265,10 @@ mod tests {
     fn names_are_found() {
         for (number, row) in FAULTS.iter().enumerate() {
             assert_eq!((row.class as usize, FaultClass::by_name(row.name)), (number, Some(row.class)));
-            assert!(row.usual > 0 && !row.name.contains(['.', '=', ',']), "{row:?}");
+            assert!(row.usual > 0 && !row.name.contains(['=', ',']), "{row:?}");
+            // A name with a dot must not look like a fault point's.
+            let of_point = |class: &FaultClass| row.name.starts_with(&format!("{}.", class.row().name));
+            assert!(!FaultClass::NAMED.iter().any(of_point), "{row:?}");
         }
         assert_eq!(FaultClass::by_name("colour"), None);
     }

@@ -5,7 +5,8 @@ use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, co
 use crate::runtime::Stream;
 use crate::runtime::clock::Clock;
 use crate::runtime::footprint::Footprint;
-use coyote_strategies::{Class, Effect};
+use coyote_strategies::{Class, Effect, WorkerId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Objects of [`Class::File`] beside inodes: how they are numbered, and the space that is left.
@@ -150,6 +151,8 @@ impl Session<'_> {
     pub(super) fn add_descriptor(&mut self, open: Open) -> Result<Answer, Errno> {
         self.footprint.touch(Class::Descriptor, Effect::Write, TABLE);
         let number = Arc::make_mut(&mut self.files.table).add(open)?;
+        let opener = self.origin.worker;
+        self.change_openers(|openers| opener.and_then(|opener| openers.insert(number, opener)));
         self.footprint.touch(Class::Descriptor, Effect::Write, number.into());
         Ok(Answer::size(number as usize))
     }
@@ -161,6 +164,7 @@ impl Session<'_> {
         let table = Arc::make_mut(&mut self.files.table);
         let open = table.open.remove(&number).ok_or(Errno::BADF)?;
         table.closed.insert(number);
+        self.change_openers(|openers| openers.remove(&number));
         if let Open::File { inode, .. } | Open::Directory { inode, .. } = open {
             self.drop_unused(inode);
         }
@@ -181,8 +185,19 @@ impl Session<'_> {
             table.closed.insert(from);
             table.closed.remove(&to);
             table.open.insert(to, open);
+            self.change_openers(|openers| {
+                let opener = openers.remove(&from)?;
+                openers.insert(to, opener)
+            });
         }
         Ok(Answer::done())
+    }
+
+    /// Changes which worker opened which descriptor, if that matters.
+    fn change_openers(&mut self, change: impl FnOnce(&mut BTreeMap<u32, WorkerId>) -> Option<WorkerId>) {
+        if let Some(disk) = self.files.disk.as_mut().filter(|disk| disk.openers.is_some()) {
+            let _before = Arc::make_mut(disk).openers.as_mut().and_then(change);
+        }
     }
 
     /// Reads an inode.

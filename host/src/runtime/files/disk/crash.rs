@@ -7,6 +7,7 @@
 use super::super::{Files, Inode, ROOT, Table, Tree};
 use super::{Change, CrashRule, Disk, Node, Origin, Pending, apply, entries};
 use crate::runtime::files::{Ino, Open};
+use coyote_strategies::WorkerId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +16,16 @@ use std::sync::{Arc, OnceLock};
 const WAYS_MAX: u64 = u32::MAX as u64 - 2;
 
 /// The losses of a crash.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Crash {
     /// Number of steps executed before the crash.
     pub step: u64,
     /// Lost operations, in the order in which they were done.
     pub lost: Vec<Lost>,
+    /// The node that crashed; `None` if the whole program did.
+    pub node: Option<Arc<str>>,
+    /// The workers of the node that it ended.
+    pub ended: Vec<WorkerId>,
 }
 
 /// An operation that a crash lost as a whole or in part.
@@ -44,13 +49,21 @@ enum Taken {
 }
 
 /// A queue of pending operations, by their indices.
-struct Queue {
+pub(super) struct Queue {
     indices: Vec<usize>,
     of_names: bool,
 }
 
+impl Queue {
+    /// The part of it for which a condition holds.
+    pub(super) fn limited(mut self, holds: impl Fn(usize) -> bool) -> Queue {
+        self.indices.retain(|index| holds(*index));
+        self
+    }
+}
+
 impl Disk {
-    fn queues(&self) -> Vec<Queue> {
+    pub(super) fn queues(&self) -> Vec<Queue> {
         let files: BTreeSet<Ino> = self.pending.iter().filter_map(|pending| pending.change.file()).collect();
         let of_file = |file: &Ino| self.indices(|pending| pending.change.file() == Some(*file)).collect();
         let files = files.iter().map(|file| Queue { indices: of_file(file), of_names: false });
@@ -75,7 +88,12 @@ impl Disk {
     /// Number of ways in which a crash can leave the files now. If there are more than a trace can express,
     /// not all are tried.
     pub fn ways(&self) -> u32 {
-        let product = self.queues().iter().map(|queue| self.radix(queue)).try_fold(1u64, u64::checked_mul);
+        self.ways_of(&self.queues())
+    }
+
+    /// The same for these queues alone.
+    pub(super) fn ways_of(&self, queues: &[Queue]) -> u32 {
+        let product = queues.iter().map(|queue| self.radix(queue)).try_fold(1u64, u64::checked_mul);
         product.unwrap_or(WAYS_MAX).min(WAYS_MAX) as u32
     }
 
@@ -108,12 +126,12 @@ impl Disk {
     }
 
     /// The losses in a way: the number of bytes that are kept of each pending operation; `None`: it survives.
-    fn losses(&self, way: u32) -> Vec<Option<u64>> {
+    pub(super) fn losses(&self, queues: &[Queue], way: u32) -> Vec<Option<u64>> {
         let mut losses = vec![None; self.pending.len()];
         let mut rest = u64::from(way);
-        for queue in self.queues() {
-            let radix = self.radix(&queue);
-            let taken = self.taken(&queue, rest % radix);
+        for queue in queues {
+            let radix = self.radix(queue);
+            let taken = self.taken(queue, rest % radix);
             rest /= radix;
             for (number, index) in queue.indices.iter().enumerate() {
                 losses[*index] = match taken {
@@ -126,20 +144,36 @@ impl Disk {
         losses
     }
 
-    /// The nodes on the disk after a crash in one of the [`Disk::ways`].
-    fn survivors(&self, way: u32) -> BTreeMap<Ino, Node> {
+    /// The nodes on the disk after a crash with these [`Disk::losses`].
+    fn survivors(&self, losses: &[Option<u64>]) -> BTreeMap<Ino, Node> {
         let mut nodes = self.nodes.clone();
-        for (Pending { change, .. }, loss) in self.pending.iter().zip(self.losses(way)) {
-            match (change, loss) {
-                (change, None) => apply(&mut nodes, change),
-                (Change::Write { file, offset, bytes }, Some(kept)) if kept > 0 => {
-                    let bytes = bytes[..kept as usize].into();
-                    apply(&mut nodes, &Change::Write { file: *file, offset: *offset, bytes });
-                }
-                _ => {}
-            }
+        for (pending, loss) in self.pending.iter().zip(losses) {
+            apply_rest(&mut nodes, pending, *loss);
         }
         nodes
+    }
+
+    /// The operations that are lost as a whole or in part.
+    pub(super) fn lost(&self, losses: &[Option<u64>], tree: &Tree) -> Vec<Lost> {
+        let paths = paths(tree);
+        let lost = self.pending.iter().zip(losses);
+        lost.filter_map(|(pending, kept)| Some(lost_of(pending, (*kept)?, &paths))).collect()
+    }
+}
+
+/// Applies what is left of an operation of which this is lost.
+pub(super) fn apply_rest(
+    nodes: &mut BTreeMap<Ino, Node>,
+    Pending { change, .. }: &Pending,
+    loss: Option<u64>,
+) {
+    match (change, loss) {
+        (change, None) => apply(nodes, change),
+        (Change::Write { file, offset, bytes }, Some(kept)) if kept > 0 => {
+            let bytes = bytes[..kept as usize].into();
+            apply(nodes, &Change::Write { file: *file, offset: *offset, bytes });
+        }
+        _ => {}
     }
 }
 
@@ -169,11 +203,10 @@ impl Files {
     /// Crashes in one of the ways: the files are those that were on the disk, and the descriptors those of the
     /// beginning.
     pub fn crash(&mut self, way: u32, step: u64) -> Crash {
-        let Some(disk) = self.disk.clone() else { return Crash { step, lost: Vec::new() } };
-        let paths = paths(&self.tree);
-        let lost = disk.pending.iter().zip(disk.losses(way));
-        let lost = lost.filter_map(|(pending, kept)| Some(lost_of(pending, kept?, &paths))).collect();
-        let tree = rebuild(disk.survivors(way), &self.tree);
+        let Some(disk) = self.disk.clone() else { return Crash { step, ..Crash::default() } };
+        let losses = disk.losses(&disk.queues(), way);
+        let lost = disk.lost(&losses, &self.tree);
+        let tree = rebuild(disk.survivors(&losses), &self.tree);
         let mut table = Table::clone(&disk.begun);
         // A file that was open from the beginning and does not exist any more was removed durably.
         let is_there = |open: &Open| match open {
@@ -189,7 +222,7 @@ impl Files {
         let begun = Disk::of(&tree, disk.begun.clone(), disk.model);
         (self.tree, self.table) = (Arc::new(tree), Arc::new(table));
         self.disk = Some(Arc::new(begun));
-        Crash { step, lost }
+        Crash { step, lost, ..Crash::default() }
     }
 }
 
@@ -232,7 +265,7 @@ fn lost_of(pending: &Pending, kept: u64, paths: &BTreeMap<Ino, String>) -> Lost 
 }
 
 /// The tree of the nodes that can be reached on the disk.
-fn rebuild(mut nodes: BTreeMap<Ino, Node>, before: &Tree) -> Tree {
+pub(super) fn rebuild(mut nodes: BTreeMap<Ino, Node>, before: &Tree) -> Tree {
     let mut links: BTreeMap<Ino, u64> = BTreeMap::from([(ROOT, 1)]);
     let mut parents: BTreeMap<Ino, Ino> = BTreeMap::from([(ROOT, ROOT)]);
     let mut next = vec![ROOT];

@@ -5,12 +5,16 @@
 //! pending rename connects share one queue; if a directory was moved, all of them do. [`CrashModel`] says what may
 //! survive of each queue.
 //!
+//! `crash`: crashes of the program; `node`: of a node.
+//!
 //! - `fsync` of a file makes its bytes and size durable, and so does `fdatasync`, and each write through a descriptor
 //!   with `O_SYNC` or `O_DSYNC`. The *name* of a file becomes durable by `fsync` of its directory; with
 //!   [`CrashModel::ordered_names`] by `fsync` of the file as well, together with all earlier operations on names, as in
 //!   ext4, whose journal is in order.
 //! - All changes of names by one call are one operation: a rename is atomic.
 //! - Files that exist when the test begins are durable. Times of files are never lost.
+//! - If a node crashes, only operations of its workers may be lost; those that survive are durable. All nodes have one
+//!   tree, but each is expected to use files of its own.
 //!
 //! Source: the study of application-level crash vulnerabilities (Pillai et al., OSDI 2014) for what differs between
 //! file systems, and CrashMonkey (Mohan et al., OSDI 2018) for where crashes matter. Deviations: of a torn write, a
@@ -18,6 +22,7 @@
 
 mod crash;
 mod model;
+mod node;
 #[cfg(test)]
 mod tests;
 
@@ -44,13 +49,19 @@ pub struct Disk {
     nodes: BTreeMap<Ino, Node>,
     /// Operations that are not durable yet, in the order of the calls.
     pending: Vec<Pending>,
+    /// The workers that opened descriptors, if nodes may crash: which worker did what then matters.
+    pub(super) openers: Option<BTreeMap<u32, WorkerId>>,
 }
 
-/// The origins of operations are left out.
+/// The origins of operations are left out, unless nodes may crash.
 impl Hash for Disk {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.nodes.hash(hasher);
         self.pending.iter().for_each(|pending| pending.change.hash(hasher));
+        if let Some(openers) = &self.openers {
+            openers.hash(hasher);
+            self.pending.iter().for_each(|pending| pending.origin.worker.hash(hasher));
+        }
     }
 }
 
@@ -122,7 +133,7 @@ impl Disk {
     /// A disk on which the whole tree is durable.
     fn of(tree: &Tree, begun: Arc<Table>, model: CrashModel) -> Disk {
         let nodes = tree.inodes.iter().map(|(number, inode)| (*number, inode.node.clone())).collect();
-        Disk { model, begun, nodes, pending: Vec::new() }
+        Disk { model, begun, nodes, pending: Vec::new(), openers: None }
     }
 
     /// Adds a new file, directory or link, to which nothing on the disk refers yet.

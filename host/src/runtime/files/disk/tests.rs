@@ -5,8 +5,8 @@ use super::{Change, CrashModel, CrashRule};
 use crate::runtime::Runtime;
 use crate::runtime::files::{Answer, Call, Files, Node, ROOT, Served};
 use coyote_abi::file;
-use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::{Iteration, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The content of the file system: paths of directories, and of files with their bytes.
@@ -201,24 +201,27 @@ fn call(name: &str, numbers: &[u64], inputs: &[&[u8]]) -> Call {
 struct Both {
     runtime: Runtime,
     naive: Naive,
+    /// The descriptor of the directory in which it is, and the worker that calls.
+    base: u64,
+    worker: Option<WorkerId>,
 }
 
 impl Both {
     fn new(model: CrashModel) -> Both {
         let mut runtime = Runtime { files: Files::new(1 << 30), ..Runtime::default() };
         runtime.files.follow_disk(model);
-        Both { runtime, naive: Naive::default() }
+        Both { runtime, naive: Naive::default(), base: 3, worker: None }
     }
 
     fn serve(&mut self, name: &str, numbers: &[u64], inputs: &[&[u8]]) -> Answer {
-        match self.runtime.file_call(None, &call(name, numbers, inputs)) {
+        match self.runtime.file_call(self.worker, &call(name, numbers, inputs)) {
             Served::Here(answer) => answer,
             Served::ByHost(_) => panic!("nobody else is there"),
         }
     }
 
     fn open(&mut self, path: &str, flags: u64, rights: u64) -> u64 {
-        let answer = self.serve("path_open", &[3, 0, flags, rights, 0, 0], &[&path.as_bytes()[1..]]);
+        let answer = self.serve("path_open", &[self.base, 0, flags, rights, 0, 0], &[&path.as_bytes()[1..]]);
         assert_eq!(answer.errno(), 0, "{path}");
         u32::from_le_bytes(answer.result[..4].try_into().unwrap()).into()
     }
@@ -234,7 +237,9 @@ impl Both {
         match (pick(10), known) {
             (0, _) => {
                 let directory = ["/d", "/e"][pick(2) as usize];
-                if self.serve("path_create_directory", &[3], &[&directory.as_bytes()[1..]]).errno() == 0 {
+                if self.serve("path_create_directory", &[self.base], &[&directory.as_bytes()[1..]]).errno()
+                    == 0
+                {
                     self.naive.make(directory, true);
                 }
             }
@@ -266,7 +271,7 @@ impl Both {
                 self.naive.sync_file(file);
             }
             (6, Some(_)) => {
-                self.serve("path_unlink_file", &[3], &[&path.as_bytes()[1..]]);
+                self.serve("path_unlink_file", &[self.base], &[&path.as_bytes()[1..]]);
                 self.naive.names.remove(path);
                 self.naive.ops.push((Op::Names(vec![(path.into(), None)]), false));
             }
@@ -274,7 +279,11 @@ impl Both {
                 let to = NAMES[pick(6) as usize];
                 if to != path
                     && self
-                        .serve("path_rename", &[3, 3], &[&path.as_bytes()[1..], &to.as_bytes()[1..]])
+                        .serve(
+                            "path_rename",
+                            &[self.base, self.base],
+                            &[&path.as_bytes()[1..], &to.as_bytes()[1..]],
+                        )
                         .errno()
                         == 0
                 {
@@ -288,7 +297,7 @@ impl Both {
             (8, _) => {
                 let directory = parent(path).to_string();
                 if directory.is_empty() {
-                    self.serve("fd_sync", &[3], &[]);
+                    self.serve("fd_sync", &[self.base], &[]);
                 } else if can {
                     let fd = self.open(&directory, 2, 2);
                     self.serve("fd_sync", &[fd], &[]);
@@ -332,6 +341,90 @@ fn what_a_crash_leaves_is_what_a_naive_model_says() {
         }
     }
     assert!(states > 20_000 && most > 100, "{states} {most}");
+}
+
+/// The part of an image in a directory.
+fn within(image: &Image, directory: &str) -> Image {
+    let inside = image.iter().filter_map(|(path, file)| Some((path.strip_prefix(directory)?, file)));
+    inside.filter(|(path, _)| !path.is_empty()).map(|(path, file)| (path.into(), file.clone())).collect()
+}
+
+/// Two nodes, each in a directory of its own: a crash of one leaves of its files what a naive model says, and those of the
+/// other as they are, of which a later crash may lose as much as before.
+#[test]
+fn a_node_loses_what_is_its_own() {
+    const DIRECTORIES: [&str; 2] = ["/left", "/right"];
+    let members = |node: usize| BTreeSet::from([WorkerId(node as u32)]);
+    let mut states = 0;
+    for model in ["none", "prefix", "subset", "torn"] {
+        let model: CrashModel = model.parse().unwrap();
+        for seed in 0..80 {
+            let mut rng = ChoiceRng::new(Iteration { seed, index: 2 });
+            let mut both = Both::new(model);
+            let mut nodes = DIRECTORIES.map(|directory| {
+                both.serve("path_create_directory", &[3], &[&directory.as_bytes()[1..]]);
+                (Naive::default(), both.open(directory, 2, 2))
+            });
+            both.runtime.files.follow_disk(model);
+            both.runtime.files.follow_workers();
+            for _ in 0..16 {
+                let node = rng.below(2) as usize;
+                std::mem::swap(&mut both.naive, &mut nodes[node].0);
+                (both.base, both.worker) = (nodes[node].1, Some(WorkerId(node as u32)));
+                both.random(&mut rng);
+                std::mem::swap(&mut both.naive, &mut nodes[node].0);
+                let now = &both.runtime.files;
+                let ways = [0, 1].map(|node| now.node_crash_ways(&members(node)));
+                if ways[0].max(ways[1]) > 200 {
+                    break;
+                }
+                for (node, other) in [(0, 1), (1, 0)] {
+                    let crashed = |files: &Files, node: usize, way| {
+                        let mut files = files.clone();
+                        files.crash_node(&members(node), way, 0);
+                        files
+                    };
+                    let all: Vec<Files> = (0..ways[node]).map(|way| crashed(now, node, way)).collect();
+                    let own = |files: &Files| within(&image(files), DIRECTORIES[node]);
+                    let ours: BTreeSet<Image> = all.iter().map(own).collect();
+                    assert_eq!(ours, nodes[node].0.images(model.rule), "{model} {seed}");
+                    states += ours.len();
+                    let before = within(&image(now), DIRECTORIES[other]);
+                    assert!(all.iter().all(|files| within(&image(files), DIRECTORIES[other]) == before));
+                    // What survived is durable, and the other node can lose what it could.
+                    let last = all.last().expect("there is a way");
+                    assert_eq!(last.node_crash_ways(&members(node)), 1);
+                    let after = (0..ways[other]).map(|way| crashed(last, other, way));
+                    let theirs: BTreeSet<Image> =
+                        after.map(|files| within(&image(&files), DIRECTORIES[other])).collect();
+                    assert_eq!(theirs, nodes[other].0.images(model.rule), "{model} {seed}");
+                }
+            }
+        }
+    }
+    assert!(states > 5_000, "{states}");
+}
+
+/// A crash closes what the node has open, and nothing else.
+#[test]
+fn a_node_loses_its_descriptors() {
+    let mut both = Both::new(CrashModel::default());
+    both.runtime.files.follow_workers();
+    let opened = [0, 1].map(|worker| {
+        both.worker = Some(WorkerId(worker));
+        both.open(["/a", "/b"][worker as usize], 1, 1 << 6)
+    });
+    // A file without a name that is open.
+    both.serve("path_unlink_file", &[3], &[b"b"]);
+    both.serve("fd_pwrite", &[opened[1], 0], &[b"kept"]);
+    for way in 0..both.runtime.files.node_crash_ways(&BTreeSet::from([WorkerId(0)])) {
+        let mut files = both.runtime.files.clone();
+        std::mem::swap(&mut files, &mut both.runtime.files);
+        both.runtime.files.crash_node(&BTreeSet::from([WorkerId(0)]), way, 0);
+        let errors = opened.map(|fd| both.serve("fd_pwrite", &[fd, 4], &[b"on"]).errno());
+        assert_eq!(errors, [8, 0], "{way}");
+        both.runtime.files = files;
+    }
 }
 
 /// Every image has the synced data under the synced names, whatever else happens.
