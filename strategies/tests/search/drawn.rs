@@ -7,11 +7,14 @@ use coyote_strategies::{
 };
 use std::sync::Arc;
 
+/// Where a step leads, if there is one, and whether the monitor becomes cold within it.
+type Drew = Option<(usize, bool)>;
+
 /// A machine whose states, steps and monitor are drawn: more entangled than programs are.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// For each state and worker, where its step leads and whether the monitor becomes cold within it.
-    steps: Arc<Vec<Vec<Option<(usize, bool)>>>>,
+    /// For each state and worker, its step.
+    steps: Arc<Vec<Vec<Drew>>>,
     /// For each state, whether the monitor is hot, if it is not cold.
     heats: Arc<Vec<Option<bool>>>,
     at: usize,

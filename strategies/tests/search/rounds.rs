@@ -21,11 +21,13 @@ const STATES_MAX: usize = 250;
 /// What a round is about: its kind, the worker, and what is never met in it.
 type About = (u8, Option<u32>, Option<u64>);
 
+/// From, worker, whether it gives way, what was met, to.
+type Step = (usize, u32, bool, BTreeSet<u64>, usize);
+
 /// The graph of all states.
 struct States<S> {
     systems: Vec<S>,
-    /// From, worker, whether it gives way, what was met, to.
-    steps: Vec<(usize, u32, bool, BTreeSet<u64>, usize)>,
+    steps: Vec<Step>,
     /// States from which no end can be reached: livelocks.
     stuck: BTreeSet<usize>,
 }
@@ -97,13 +99,8 @@ impl<S: System + Clone> States<S> {
     }
 
     /// Sets of states that reach each other by these steps.
-    fn circles(
-        &self,
-        states: &BTreeSet<usize>,
-        step: &dyn Fn(&(usize, u32, bool, BTreeSet<u64>, usize)) -> bool,
-    ) -> Vec<BTreeSet<usize>> {
-        let inside =
-            |s: &&(usize, u32, bool, BTreeSet<u64>, usize)| states.contains(&s.0) && states.contains(&s.4);
+    fn circles(&self, states: &BTreeSet<usize>, step: &dyn Fn(&Step) -> bool) -> Vec<BTreeSet<usize>> {
+        let inside = |s: &&Step| states.contains(&s.0) && states.contains(&s.4);
         let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for s in self.steps.iter().filter(inside).filter(|s| step(s)) {
             next.entry(s.0).or_default().push(s.4);
@@ -150,9 +147,7 @@ impl<S: System + Clone> States<S> {
                             && id.is_none_or(|id| self.expects(*state, id))
                     };
                     let part: BTreeSet<usize> = states.iter().copied().filter(allowed).collect();
-                    let step = |s: &(usize, u32, bool, BTreeSet<u64>, usize)| {
-                        among(s.1) && id.is_none_or(|id| !s.3.contains(&id))
-                    };
+                    let step = |s: &Step| among(s.1) && id.is_none_or(|id| !s.3.contains(&id));
                     for circle in self.circles(&part, &step) {
                         let inside: BTreeSet<u32> = self
                             .steps

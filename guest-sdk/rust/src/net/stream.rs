@@ -129,7 +129,7 @@ impl Pipes {
         let incoming = &mut self.halves[1 - end];
         incoming.unread = true;
         // Those who waited have ended, and are not to be told.
-        std::mem::forget(std::mem::replace(&mut incoming.reading, Queue::new()));
+        std::mem::forget(std::mem::take(&mut incoming.reading));
         incoming.segments.clear();
         if self.lost.is_none() && fault::choose("!net.half-open", 1) > 0 {
             self.halves.iter_mut().for_each(|half| half.silent = true);
