@@ -169,7 +169,7 @@ pub struct Kept {
     wanted: Wanted,
     facts: Table<Facts>,
     labels: Table<Label>,
-    /// By state; [`NONE`] for those that are no part of a round.
+    /// By state; `NONE` for those that are no part of a round.
     of_state: Vec<u32>,
     /// By edge.
     of_edge: Vec<u32>,
@@ -190,7 +190,7 @@ impl Kept {
         self.of_state[state] = self.facts.number(facts);
     }
 
-    /// The number of a step; [`NONE`] for what is no part of a round.
+    /// The number of a step; `NONE` for what is no part of a round.
     pub fn label(&mut self, label: Option<Label>) -> u32 {
         label.map_or(NONE, |label| self.labels.number(label))
     }
