@@ -155,11 +155,12 @@ fn nothing_can_be_left_out() {
 /// Seeds per bug, and examples whose minimal trace may still depend on them: docs/shrink.md gives their
 /// number.
 const SEEDS: u64 = 5;
-const SEVERAL: [&str; 12] = [
+const SEVERAL: [&str; 13] = [
     "actors",
     "distributed",
     "key_value",
     "network",
+    "replicas",
     "crossbeam_channel_0_5_7",
     "flume_0_10_14",
     "protocols",
