@@ -19,6 +19,7 @@ use crate::evidence::{HotMonitor, HotWhen, RoundKind};
 use crate::lasso::{Given, Lasso, RoundStep};
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
+use crate::runtime::Runtime;
 use crate::runtime::monitors::{Heat, MonitorId};
 use coyote_strategies::{Decision, Iteration, OpKind, Pick, Status, System, WorkerId, WorkerState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,12 +130,14 @@ struct Walk {
     of: Option<WorkerId>,
 }
 
+/// Monitors that are not cold, and the step since which they are not.
+type Heats = BTreeMap<MonitorId, (Heat, u64)>;
+
 /// A state of the round, with the decision that follows it.
 struct Passed {
     decision: Decision,
     enabled: BTreeSet<WorkerId>,
-    /// Monitors that are not cold, and the step since which they are not.
-    heats: BTreeMap<MonitorId, (Heat, u64)>,
+    heats: Heats,
     /// The operations and sites of all workers, by which the first state of the round is selected.
     places: Vec<(OpKind, u32)>,
     step: RoundStep,
@@ -227,9 +230,7 @@ impl Walk {
             location: table.sites.get(operation.site as usize).map(|site| site.location),
         };
         let places = view.workers.iter().map(|worker| (worker.operation.kind, worker.operation.site));
-        let monitors = runtime.monitors.known();
-        let heats = monitors.map(|(id, monitor)| (id.clone(), (monitor.heat, monitor.not_cold_since)));
-        Some(Passed { decision, enabled, heats: heats.collect(), places: places.collect(), step })
+        Some(Passed { decision, enabled, heats: heats(runtime), places: places.collect(), step })
     }
 
     /// The lasso, if the round is one of the kind that is searched for. The execution is at the end of the
@@ -256,9 +257,7 @@ impl Walk {
             let rotated = passed[*at..].iter().chain(&passed[..*at]);
             rotated.map(|p| (&p.places, p.decision)).collect::<Vec<_>>()
         })?;
-        let now = runtime.monitors.known();
-        let now = now.map(|(id, monitor)| (id.clone(), (monitor.heat, monitor.not_cold_since))).collect();
-        let hot = hot_for_ever(&passed, &now).map(|(name, number)| {
+        let hot = hot_for_ever(&passed, &heats(runtime)).map(|(name, number)| {
             let known = runtime.monitors.known().find(|(id, _)| **id == (name.clone(), number));
             HotMonitor {
                 name,
@@ -284,13 +283,18 @@ impl Walk {
     }
 }
 
+fn heats(runtime: &Runtime) -> Heats {
+    let known = runtime.monitors.known();
+    known.map(|(id, monitor)| (id.clone(), (monitor.heat, monitor.not_cold_since))).collect()
+}
+
 /// The first monitor that is hot in some state of the round and never cold, not even within a step. `now`: the heats
 /// after the round.
-fn hot_for_ever(passed: &[Passed], now: &BTreeMap<MonitorId, (Heat, u64)>) -> Option<MonitorId> {
+fn hot_for_ever(passed: &[Passed], now: &Heats) -> Option<MonitorId> {
     let first = &passed.first()?.heats;
     let hot = |id: &MonitorId| passed.iter().any(|p| p.heats[id].0 == Heat::Hot);
     let never_cold = |id: &&MonitorId| {
-        let since = |heats: &BTreeMap<MonitorId, (Heat, u64)>| heats.get(*id).map(|(_, since)| *since);
+        let since = |heats: &Heats| heats.get(*id).map(|(_, since)| *since);
         passed.iter().map(|p| &p.heats).chain([now]).all(|heats| since(heats) == since(first))
     };
     first.keys().filter(never_cold).find(|id| hot(id)).cloned()
