@@ -1,12 +1,14 @@
 //! A guest that is ready to run: instrumented, compiled, with its site table.
 
+use crate::cache::Native;
+use crate::code::{Code, Demand};
 use crate::data_segments;
 use crate::orderings::{self, Orderings};
 use crate::preview1;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
 use coyote_abi::{guest, rt};
-use coyote_instrumenter::{Entry, Instrumented, Options, SiteTable};
+use coyote_instrumenter::{Entry, Instrumented, Options, Parts, SiteTable};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, ExternType, HeapType, Module, ValType};
 
@@ -18,7 +20,7 @@ pub const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (4 << 20);
 
 /// See the module's documentation.
 pub struct Artifact {
-    module: Module,
+    code: Arc<Code>,
     /// The instrumenter's description of the module: sites, frames, globals.
     pub table: Arc<SiteTable>,
     /// The options that the module was instrumented with.
@@ -65,6 +67,10 @@ pub fn engine(cache: Option<wasmtime::Cache>) -> Result<Engine> {
     Engine::new(&config).map_err(|e| anyhow!("the wasm engine cannot be set up: {e:#}"))
 }
 
+fn not_compiled(error: wasmtime::Error) -> anyhow::Error {
+    anyhow!("the instrumented module cannot be compiled: {error:#}")
+}
+
 /// Whether a module imports this function of the host, under its own name or that which the instrumenter gives it.
 fn imports(module: &Module, name: &str) -> bool {
     let ours = [guest::MODULE, rt::MODULE];
@@ -72,7 +78,7 @@ fn imports(module: &Module, name: &str) -> bool {
 }
 
 impl Artifact {
-    /// Compiles an instrumented module.
+    /// Compiles an instrumented module, all of it.
     ///
     /// # Errors
     /// The engine does not accept the module, or there is no memory for its code.
@@ -80,18 +86,52 @@ impl Artifact {
         engine: &Engine,
         original: Arc<[u8]>,
         instrumented: Instrumented,
-        mut options: Options,
+        options: Options,
     ) -> Result<Artifact> {
-        let module = Module::new(engine, &instrumented.wasm)
-            .map_err(|e| anyhow!("the instrumented module cannot be compiled: {e:#}"))?;
+        let code = Code::whole(engine, &instrumented.wasm).map_err(not_compiled)?;
+        Artifact::of(code, original, instrumented.table, options)
+    }
+
+    /// As [`Artifact::compile`], but functions of a large module are compiled when they are first called, unless they
+    /// were executed before.
+    ///
+    /// # Errors
+    /// As [`Artifact::compile`].
+    pub fn compile_on_demand(
+        engine: &Engine,
+        original: Arc<[u8]>,
+        instrumented: Instrumented,
+        options: Options,
+        demand: Demand,
+    ) -> Result<Artifact> {
+        let Instrumented { wasm, table } = instrumented;
+        let wasm: Arc<[u8]> = wasm.into();
+        // References to functions can be told apart only within one instance.
+        let parts = match table.changes_tables {
+            true => None,
+            false => Parts::read(wasm.clone())?.filter(|parts| parts.code_bytes() >= demand.small),
+        };
+        let code = match parts {
+            Some(parts) => Code::on_demand(engine, parts, &table, demand).map_err(not_compiled)?,
+            None => {
+                let code = Code::whole(engine, &wasm).map_err(not_compiled)?;
+                demand.native.inspect(Native::seal);
+                code
+            }
+        };
+        Artifact::of(code, original, table, options)
+    }
+
+    fn of(code: Code, original: Arc<[u8]>, table: SiteTable, mut options: Options) -> Result<Artifact> {
+        let module = code.root();
         let unknown = module.imports().find(|i| i.module() == preview1::MODULE && !preview1::knows(i.name()));
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
-        let table = Arc::new(instrumented.table);
-        options.footprints |= imports(&module, guest::WAIT_UNTIL);
+        let table = Arc::new(table);
+        options.footprints |= imports(module, guest::WAIT_UNTIL);
         Ok(Artifact {
-            module,
+            code: Arc::new(code),
             orderings: Arc::new(orderings::OnDemand::new(original.clone(), table.clone())),
             table,
             options,
@@ -104,17 +144,22 @@ impl Artifact {
 
     /// Whether the module throws exceptions: a panic of a Rust program can then be caught.
     pub fn unwinds(&self) -> bool {
-        self.module.imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
+        self.code.root().imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
     }
 
     /// The engine that the module was compiled for.
     pub fn engine(&self) -> &Engine {
-        self.module.engine()
+        self.code.root().engine()
     }
 
-    /// The compiled module.
+    /// The compiled code.
+    pub(crate) fn code(&self) -> &Arc<Code> {
+        &self.code
+    }
+
+    /// The module that is instantiated.
     pub(crate) fn module(&self) -> &Module {
-        &self.module
+        self.code.root()
     }
 
     /// Names of the original functions by index, as in the source; empty for a function without a name.
@@ -141,7 +186,8 @@ impl Artifact {
     /// Whether tables or globals that the guest can change hold references to anything but functions. Fingerprints do
     /// not distinguish such references.
     pub(crate) fn has_other_references(&self) -> bool {
-        let exports = self.module.exports().filter(|export| export.name().starts_with(rt::REFERENCES_PREFIX));
+        let exports =
+            self.module().exports().filter(|export| export.name().starts_with(rt::REFERENCES_PREFIX));
         exports.map(|export| export.ty()).any(|ty| match ty {
             ExternType::Table(table) => !table.element().heap_type().matches(&HeapType::Func),
             ExternType::Global(global) => !global.content().matches(&ValType::FUNCREF),
@@ -151,7 +197,7 @@ impl Artifact {
 
     /// Whether the guest imports this function of module `coyote`.
     pub(crate) fn imports(&self, name: &str) -> bool {
-        imports(&self.module, name)
+        imports(self.module(), name)
     }
 
     /// Whether the guest can observe the time: from a clock, from how long it waits until a point in time, or from the
@@ -159,7 +205,7 @@ impl Artifact {
     pub(crate) fn tells_time(&self) -> bool {
         const TELLING: &[&str] =
             &["now", "clock_time_get", rt::WASI_POLL_ONEOFF, "fd_filestat_get", "path_filestat_get"];
-        self.module.imports().any(|import| TELLING.contains(&import.name()))
+        self.module().imports().any(|import| TELLING.contains(&import.name()))
     }
 }
 

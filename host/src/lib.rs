@@ -67,6 +67,8 @@ pub mod cargo;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
+pub mod code;
+#[doc(hidden)]
 pub mod coverage;
 #[doc(hidden)]
 pub mod dap;

@@ -60,6 +60,7 @@ pub fn emit(draft: &mut Draft) -> Result<Intermediate, Error> {
     const I32: ValType = ValType::I32;
     draft.import(rt::NEXT, &[I32], &[I32, I32, ValType::I64, I32, I32, I32]);
     draft.import(rt::FRAMES_OVERFLOW, &[], &[]);
+    draft.import(rt::NEED, &[I32], &[]);
     let worker_globals = export_worker_globals(draft)?;
     let suspending: Vec<FunctionId> = draft.suspending_imports().collect();
     let suspending: Vec<String> = draft

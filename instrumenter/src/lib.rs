@@ -17,6 +17,7 @@
 //! - `emit`: the intermediate module, a valid one with plain calls.
 //! - [`suspend`]: unwinding and rewinding.
 //! - `sites`: the site table.
+//! - [`parts`](Parts): cuts the result, so that only what is executed has to be compiled.
 //! - `explain`, `dump`: what was done to a function, and its text.
 
 mod analysis;
@@ -37,6 +38,7 @@ mod on_exception;
 mod operands;
 mod options;
 mod original;
+mod parts;
 mod pass;
 mod passes;
 mod pipeline;
@@ -61,6 +63,7 @@ pub use nearest::nearest;
 pub use options::Mutant;
 pub use options::{HeapPoints, Options, Points};
 pub use original::INITIALISERS;
+pub use parts::{Part, PartImport, Parts};
 pub use pass::Pass;
 pub use passes::{COUNTER_BYTES, COUNTERS, RECOVER_PROGRAM};
 pub use pipeline::{Pipeline, Stage, Watch};

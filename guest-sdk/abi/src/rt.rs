@@ -98,6 +98,9 @@ pub const THROWN: &str = "thrown";
 pub const STACK_OVERFLOW: &str = "stack_overflow";
 /// `frames_overflow()`: the frame memory is full. Does not return.
 pub const FRAMES_OVERFLOW: &str = "frames_overflow";
+/// `need(function: i32)`: a function is called for the first time whose code is in a part of its own; puts it into the
+/// table of what is left out.
+pub const NEED: &str = "need";
 /// `memory_grown(pages: i32) -> i32`: the guest wants its memory to have `pages` pages, which are
 /// there already. Returns 0 if it may not.
 pub const MEMORY_GROWN: &str = "memory_grown";
@@ -330,6 +333,9 @@ pub const COUNTDOWN: i32 = 1000;
 pub const GLOBAL_BYTES: usize = 16;
 /// Size of the frame memory in wasm pages of 64 KiB.
 pub const FRAME_PAGES: u64 = 1024;
+
+/// Prefix of the exports, followed by a number, of what the parts of a module import from its root.
+pub const PART_PREFIX: &str = "__cy_part_";
 
 /// The custom section that holds the site table.
 pub const SITES_SECTION: &str = "coyote.sites";

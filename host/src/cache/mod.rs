@@ -11,6 +11,8 @@ mod evict;
 mod modules;
 mod native;
 
+pub use native::Native;
+
 use coyote_instrumenter::{Instrumented, Options};
 use std::path::PathBuf;
 
@@ -22,7 +24,11 @@ pub const VARIABLE: &str = "COYOTE_CACHE_DIR";
 pub struct Cache {
     modules: PathBuf,
     native: PathBuf,
+    executed: PathBuf,
 }
+
+/// The file that names executed functions, in the cache's directory.
+const EXECUTED: &str = "executed";
 
 /// The cached data of one module under one set of options.
 pub struct Entry {
@@ -45,7 +51,12 @@ impl Cache {
     /// The cache in this directory.
     pub fn at(root: impl Into<PathBuf>) -> Cache {
         let root = root.into();
-        Cache { modules: root.join("modules"), native: root.join("native") }
+        Cache { modules: root.join("modules"), native: root.join("native"), executed: root.join(EXECUTED) }
+    }
+
+    /// Where the names of functions are kept that were executed in earlier runs.
+    pub fn executed(&self) -> PathBuf {
+        self.executed.clone()
     }
 
     /// The entry of this module.
@@ -75,7 +86,7 @@ impl Entry {
     ///
     /// # Errors
     /// The directory cannot be used.
-    pub fn native(&self) -> anyhow::Result<native::Native> {
-        native::Native::open(self.cache.native.join(&self.key))
+    pub fn native(&self) -> anyhow::Result<Native> {
+        Native::open(self.cache.native.join(&self.key))
     }
 }

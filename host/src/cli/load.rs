@@ -3,6 +3,7 @@
 use super::progress::Stages;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
+use crate::code::{Demand, Executed};
 use crate::detect::Detectors;
 use crate::execution::{Settings, Test};
 use crate::machine::scheduler::Limits;
@@ -270,6 +271,7 @@ impl ExecuteArgs {
 pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
     let original: Arc<[u8]> = read(path)?.into();
     let cache = if cache { Cache::of_user() } else { None };
+    let executed = cache.as_ref().map(|cache| Executed::read(cache.executed()));
     let entry = cache.map(|cache| cache.entry(&original, options));
     let native = entry.as_ref().map(Entry::native).transpose()?;
     let engine = artifact::engine(native.as_ref().map(|native| native.cache.clone()))?;
@@ -287,11 +289,9 @@ pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artif
         }
     };
     stages.enter("compiling");
-    let artifact = Artifact::compile(&engine, original, instrumented, options.clone())
+    let demand = Demand::of_user(executed, native);
+    let artifact = Artifact::compile_on_demand(&engine, original, instrumented, options.clone(), demand)
         .with_context(|| path.display().to_string())?;
-    if let Some(native) = &native {
-        native.seal();
-    }
     Ok(Arc::new(artifact))
 }
 

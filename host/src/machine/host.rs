@@ -5,6 +5,7 @@ use super::dirty_memory::DirtyMemory;
 use super::guest_memory::GuestMemory;
 use super::lease::Lease;
 use super::owners::{OwnerTable, Touch};
+use super::parts::Instances;
 use super::scheduler::{AccessResult, Context, Scheduler, Suspended};
 use super::stack::SavedWorker;
 use crate::artifact::Artifact;
@@ -60,6 +61,8 @@ pub struct Host {
     pub frames: Option<Memory>,
     /// The owner table, if the guest has one.
     pub owner_table: Option<Memory>,
+    /// Where the instance's code comes from.
+    pub parts: Instances,
     /// The bound of the running worker's stack, if the guest has a stack pointer.
     pub stack_low: Option<Global>,
     /// The global [`rt::ME`]: the byte of the owner table with which the running worker passes.
@@ -125,6 +128,7 @@ impl Host {
             memory: None,
             frames: None,
             owner_table: None,
+            parts: Instances::default(),
             stack_low: None,
             me: None,
             memory_bytes_max,
@@ -453,9 +457,10 @@ impl Host {
 }
 
 /// A stack in terms of the original module, innermost first.
-pub fn original_stack(backtrace: &WasmBacktrace, table: &SiteTable) -> Vec<Location> {
-    let offsets = backtrace.frames().iter().filter_map(|f| f.module_offset());
-    offsets.filter_map(|offset| table.original(offset as u32)).collect()
+pub fn original_stack(backtrace: &WasmBacktrace, host: &Host) -> Vec<Location> {
+    let Some(code) = host.parts.code() else { return vec![] };
+    let offsets = backtrace.frames().iter().filter_map(|frame| code.offset(frame));
+    offsets.filter_map(|offset| host.table.original(offset)).collect()
 }
 
 /// Guest memory and the rest of the host, side by side.

@@ -8,6 +8,7 @@ use super::host::{Host, Stopped, original_stack, split};
 use super::observed::{accessed, deliver, forbid_free, thrown};
 use super::operations;
 use super::owners::Touch;
+use super::parts::need;
 use super::references::function_index;
 use super::scheduler::AccessResult;
 use super::thread_names::name_at;
@@ -140,6 +141,9 @@ fn control(linker: &mut Linker<Host>) -> Result<()> {
         let bound = Outcome::Bound(crate::outcome::Bound::Frames);
         settled(&mut guest).scheduler.outcome.get_or_insert(bound);
         Err(Stopped.into())
+    })?;
+    linker.func_wrap(rt::MODULE, rt::NEED, |mut guest: Guest, function: i32| {
+        need(&mut guest, function as u32)
     })?;
     Ok(())
 }
@@ -279,7 +283,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
                     format!("{what} made at {file}:{}", line as u32)
                 }
             };
-            let stack = original_stack(&WasmBacktrace::force_capture(&guest), &guest.data().table);
+            let stack = original_stack(&WasmBacktrace::force_capture(&guest), guest.data());
             let awaited = Awaited { what: what.into(), object: object as u32, stack: stack.into() };
             settled(&mut guest).scheduler.runtime.awaits(worker, semaphore as u32, awaited, more != 0);
             Ok(())

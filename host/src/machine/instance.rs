@@ -1,6 +1,7 @@
 //! An instance of the instrumented module, with the exports that the host uses.
 
 use super::host::Host;
+use super::parts::Instances;
 use super::{MachineError, assemblyscript, imports, references, stubs, wasi};
 use crate::artifact::Artifact;
 use coyote_abi::rt;
@@ -55,6 +56,9 @@ pub(super) fn instantiate(
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
     stubs::define(&mut linker, artifact).map_err(failed)?;
     assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
+    store.data_mut().parts = Instances::default();
+    let parts = Instances::new(artifact.code(), &linker, &mut store);
+    store.data_mut().parts = parts;
     let instance =
         linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {
             Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),

@@ -28,6 +28,7 @@ mod limits;
 mod observed;
 mod operations;
 pub mod owners;
+mod parts;
 mod references;
 pub mod scheduler;
 mod snapshot;
@@ -357,7 +358,7 @@ impl Machine {
             return Ok(());
         };
         if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
-            let stack = original_stack(backtrace, &self.artifact.table);
+            let stack = original_stack(backtrace, self.store.data());
             let host = self.store.data_mut();
             if let Some(worker) = host.scheduler.running {
                 host.stopped_at.get_or_insert((worker, stack));

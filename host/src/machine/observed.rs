@@ -29,7 +29,7 @@ impl Stacks for Running<'_> {
     fn stack(&self, worker: WorkerId) -> Option<Vec<Location>> {
         let host = self.0.data();
         if host.scheduler.running.unwrap_or(WorkerId(0)) == worker {
-            let stack = original_stack(&WasmBacktrace::force_capture(&self.0), &host.table);
+            let stack = original_stack(&WasmBacktrace::force_capture(&self.0), host);
             if !stack.is_empty() {
                 return Some(stack);
             }
@@ -85,7 +85,7 @@ fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
     let Some(finding) = finding else { return };
     caller.data_mut().scheduler.stop_at(finding);
     let Some(worker) = caller.data().scheduler.running else { return };
-    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
+    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), caller.data());
     caller.data_mut().stopped_at.get_or_insert((worker, stack));
 }
 
@@ -93,7 +93,7 @@ fn stop_running(caller: &mut Caller<'_, Host>, finding: Option<Finding>) {
 #[cold]
 pub fn thrown(caller: &mut Caller<'_, Host>) {
     let Some(worker) = settled(caller).scheduler.running else { return };
-    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), &caller.data().table);
+    let stack = original_stack(&WasmBacktrace::force_capture(&*caller), caller.data());
     caller.data_mut().thrown_at.insert(worker, stack);
 }
 

@@ -19,7 +19,7 @@ fn iterations() -> u64 {
     std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(4, |n| n.parse().expect("a number"))
 }
 
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     let mut settings = guest::settings();
     settings.limits.fair_steps_max = 3_000;
     settings.limits.unfair_steps_max = 3_000;
@@ -28,7 +28,7 @@ fn settings() -> Settings {
 
 /// Everything that distinguishes one iteration from another.
 #[derive(Debug, PartialEq)]
-struct Course {
+pub struct Course {
     outcome: Outcome,
     choices: Vec<Choice>,
     decisions: u64,
@@ -39,7 +39,7 @@ struct Course {
 }
 
 /// Executes some iterations, one after the other, under one strategy, which may learn from them.
-fn courses(
+pub fn courses(
     execution: &mut Execution,
     mut strategy: Box<dyn Strategy>,
     leases: Leases,
@@ -87,7 +87,7 @@ fn make(name: &str) -> Option<Box<dyn Strategy>> {
 }
 
 /// The strategy with the profile that a run would give it.
-fn prepared(execution: &mut Execution, name: &str) -> Option<Box<dyn Strategy>> {
+pub fn prepared(execution: &mut Execution, name: &str) -> Option<Box<dyn Strategy>> {
     let mut strategy = make(name)?;
     if strategy.needs_profile() {
         let profiler = Profiler::default();

@@ -47,6 +47,7 @@
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: mean numbers of iterations that papers published.
 //! - [`cargo`]: test binaries of cargo, and cargo itself.
+//! - [`on_demand`]: code that is compiled when it is first called.
 //! - [`tasks`]: thousands of them.
 //! - [`thread_names`]: names of threads.
 //! - [`weak`]: litmus tests with weak memory, against RC11 by its axioms.
@@ -98,6 +99,7 @@ mod names;
 mod network;
 mod nodes;
 mod observers;
+mod on_demand;
 mod orderings;
 mod outcomes;
 mod owners;

@@ -67,7 +67,7 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
         return Ok(answer.errno());
     }
     if guest.data().scheduler.runtime.files.follow_crashes() {
-        let stack = original_stack(&WasmBacktrace::force_capture(&*guest), &guest.data().table);
+        let stack = original_stack(&WasmBacktrace::force_capture(&*guest), guest.data());
         guest.data_mut().scheduler.runtime.call_stack = Some(stack.into());
     }
     let host = guest.data_mut();

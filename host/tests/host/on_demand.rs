@@ -1,0 +1,99 @@
+//! Code that is compiled on demand: the same executions as with code that is compiled at once, the same places in
+//! reports, and what one run keeps for the next.
+
+use super::guest;
+use super::leases::{courses, settings};
+use super::process::{self, Ended, ended};
+use super::{examples, leases};
+use coyote_wasm::artifact::{Artifact, engine};
+use coyote_wasm::cache::Cache;
+use coyote_wasm::code::{Demand, Executed};
+use coyote_wasm::instrumenter::{Options, instrument};
+use coyote_wasm::machine::lease::Leases;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A module whose functions are compiled one part at a time. `None` if it cannot be cut.
+fn on_demand(wasm: &[u8], executed: Option<Executed>) -> Option<Arc<Artifact>> {
+    let options = Options::default();
+    let instrumented = instrument(wasm, &options).unwrap();
+    if instrumented.table.changes_tables {
+        return None;
+    }
+    let engine = engine(None).unwrap();
+    let demand = Demand { executed, native: None, small: 0 };
+    let artifact = Artifact::compile_on_demand(&engine, wasm.into(), instrumented, options, demand);
+    Some(Arc::new(artifact.unwrap()))
+}
+
+/// Every example: the same choices, steps, states and outputs, also if a part of its functions is in the root.
+#[test]
+fn executions_are_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for (number, expected) in examples::index().into_iter().enumerate() {
+        let wasm = std::fs::read(examples::module_path(&expected.module)).unwrap();
+        let executed = Executed::read(directory.path().join("executed"));
+        let Some(cut) = on_demand(&wasm, Some(executed)) else { continue };
+        let strategy = ["random", "pct", "pos+chess-fair"][number % 3];
+        println!("{} {} under {strategy}", expected.module, expected.test);
+        let of = |artifact: &Arc<Artifact>| {
+            guest::with(artifact, &expected.test, &settings(), |execution| {
+                let strategy = leases::prepared(execution, strategy).expect("it is known");
+                courses(execution, strategy, Leases::Given, 3)
+            })
+        };
+        assert!(of(&expected.artifact()) == of(&cut), "{} {}", expected.module, expected.test);
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+fn test(module: &str, arguments: &[&str], cache: &Path, code_bytes: &str) -> Ended {
+    let path = examples::module_path(module);
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [&["test", path.to_str().unwrap(), "--seed", "0"], arguments].concat();
+    let mut command = process::command(cache, directory.path(), &arguments);
+    ended(command.env("COYOTE_CODE_BYTES", code_bytes).output().unwrap())
+}
+
+/// Reports name the same places, of memory errors, traps, panics and deadlocks, whatever is compiled when.
+#[test]
+fn reports_are_the_same() {
+    for module in
+        ["memory_errors", "std_threads", "trap", "ordinary_c", "crossbeam_channel_0_5_7", "racy_counter"]
+    {
+        let arguments = ["-i", "2000", "-j", "1", "--no-shrink", "--no-experiments", "--no-fail-fast"];
+        let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let said = |cache: &Path, code_bytes| {
+            let said = test(module, &arguments, cache, code_bytes);
+            (said.code, said.timeless())
+        };
+        let expected = said(whole.path(), "1000000000");
+        assert_eq!(said(cut.path(), "0"), expected, "{module}: the first run");
+        assert_eq!(said(cut.path(), "0"), expected, "{module}: from the cache");
+    }
+}
+
+/// What a run executes is compiled at once in the next run, of this module after a change or of another one.
+#[test]
+fn what_was_executed_is_in_the_next_root() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::at(directory.path());
+    let read = || Executed::read(cache.executed());
+    assert!(test("std_threads_fixed", &["-i", "2"], directory.path(), "0").code == Some(0));
+    let known = std::fs::metadata(cache.executed()).unwrap().len();
+    assert!(known > 8 * 20, "{known}");
+    let wasm = std::fs::read(examples::module_path("std_threads_fixed")).unwrap();
+    let artifact = on_demand(&wasm, Some(read())).unwrap();
+    guest::with(&artifact, &artifact_test(&artifact), &settings(), |execution| {
+        let strategy = leases::prepared(execution, "random").expect("it is known");
+        courses(execution, strategy, Leases::Given, 2);
+    });
+    let after = std::fs::metadata(cache.executed()).unwrap().len();
+    assert!(after - known < known / 10, "few functions were not known: {known}, then {after}");
+}
+
+fn artifact_test(artifact: &Artifact) -> String {
+    coyote_wasm::execution::Test::all(&artifact.table)[0].name.clone()
+}
