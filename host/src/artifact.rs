@@ -123,7 +123,7 @@ impl Artifact {
     }
 
     fn of(code: Code, original: Arc<[u8]>, table: SiteTable, mut options: Options) -> Result<Artifact> {
-        let module = code.root();
+        let module = code.first();
         let unknown = module.imports().find(|i| i.module() == preview1::MODULE && !preview1::knows(i.name()));
         if let Some(import) = unknown {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
@@ -144,22 +144,22 @@ impl Artifact {
 
     /// Whether the module throws exceptions: a panic of a Rust program can then be caught.
     pub fn unwinds(&self) -> bool {
-        self.code.root().imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
+        self.code.first().imports().any(|import| import.module() == rt::MODULE && import.name() == rt::THROWN)
     }
 
     /// The engine that the module was compiled for.
     pub fn engine(&self) -> &Engine {
-        self.code.root().engine()
+        self.code.first().engine()
     }
 
     /// The compiled code.
-    pub(crate) fn code(&self) -> &Arc<Code> {
+    pub fn code(&self) -> &Arc<Code> {
         &self.code
     }
 
-    /// The module that is instantiated.
+    /// A module with the imports and exports of what is instantiated.
     pub(crate) fn module(&self) -> &Module {
-        self.code.root()
+        self.code.first()
     }
 
     /// Names of the original functions by index, as in the source; empty for a function without a name.

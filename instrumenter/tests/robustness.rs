@@ -1,6 +1,9 @@
 //! No module makes the instrumenter panic, and what it accepts validates.
 
-use coyote_instrumenter::{Error, Options, Points, instrument};
+use coyote_instrumenter::{Error, Options, Parts, Points, instrument};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use wasmparser::{BinaryReader, FunctionBody, Operator, Validator, WasmFeatures};
 
 /// A reproducible stream (SplitMix64): failures name the seed.
 struct Stream(u64);
@@ -21,11 +24,67 @@ fn survives(wasm: &[u8], options: &Options, what: &str) -> bool {
         Ok(instrumented) => {
             let section = coyote_instrumenter::SiteTable::from_bytes(&instrumented.table.to_bytes());
             assert_eq!(section.unwrap(), instrumented.table, "{what}");
+            parts_are_valid(instrumented.wasm, what);
             true
         }
         Err(Error::Output { message, .. }) => panic!("{what}: {message}"),
         Err(_) => false,
     }
+}
+
+/// Each third function is in the root, each other one in a part of its own: all of them validate, and each body is that
+/// of the module where it begins there.
+fn parts_are_valid(wasm: Vec<u8>, what: &str) {
+    let wasm: Arc<[u8]> = wasm.into();
+    let parts = Parts::read(wasm.clone()).unwrap().expect("the import is there");
+    let in_root: BTreeSet<u32> = (0..parts.functions()).filter(|function| function % 3 == 0).collect();
+    let left_out = (0..parts.functions()).filter(|f| !in_root.contains(f) && !parts.is_of_root(*f));
+    let cut = left_out.map(|function| (Some(function), parts.part(&BTreeSet::from([function])).unwrap()));
+    for (function, part) in cut.chain([(None, parts.root(&in_root))]) {
+        let validated = Validator::new_with_features(WasmFeatures::all()).validate_all(&part.wasm);
+        validated.unwrap_or_else(|e| panic!("{what}: function {function:?}: {e}"));
+        for (begin, whole) in part.begins {
+            let number =
+                (0..parts.functions()).find(|f| parts.begin(*f) == whole).expect("a function begins there");
+            let is_here = match function {
+                Some(function) => number == function,
+                None => in_root.contains(&number) && number + 1 < parts.functions(),
+            };
+            if is_here {
+                let operators = |wasm: &[u8], begin: u32| names(&wasm[begin as usize..]);
+                assert_eq!(
+                    operators(&part.wasm, begin),
+                    operators(&wasm, whole),
+                    "{what}: function {number}"
+                );
+            }
+        }
+    }
+}
+
+/// The names and offsets of a body's instructions.
+fn names(body: &[u8]) -> Vec<(String, usize)> {
+    let reader = FunctionBody::new(BinaryReader::new(body, 0)).get_operators_reader().unwrap();
+    let mut depth = 1;
+    let mut names = vec![];
+    for operator in reader.into_iter_with_offsets() {
+        let (operator, at) = operator.unwrap();
+        let name = format!("{operator:?}");
+        let name = name.split([' ', '(']).next().unwrap().to_string();
+        match operator {
+            Operator::Block { .. }
+            | Operator::Loop { .. }
+            | Operator::If { .. }
+            | Operator::TryTable { .. } => depth += 1,
+            Operator::End => depth -= 1,
+            _ => {}
+        }
+        names.push((name, at));
+        if depth == 0 {
+            break;
+        }
+    }
+    names
 }
 
 /// Modules of random code. How many there are: `COYOTE_SMITH`, or enough for a second or two.

@@ -25,6 +25,8 @@ pub(super) struct Exports {
     /// Real size of memory in bytes after instantiation; the guest may see less.
     pub real_bytes: usize,
     pub globals: Option<GlobalsPort>,
+    /// How many roots of the code there had been.
+    pub root: usize,
     /// The guest's tables and mutable globals that hold references, if any of them can change.
     pub references: Vec<Extern>,
 }
@@ -56,14 +58,15 @@ pub(super) fn instantiate(
     wasi::define(&mut linker, artifact.module()).map_err(failed)?;
     stubs::define(&mut linker, artifact).map_err(failed)?;
     assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
-    store.data_mut().parts = Instances::default();
+    let root = artifact.code().roots();
     let parts = Instances::new(artifact.code(), &linker, &mut store);
     store.data_mut().parts = parts;
-    let instance =
-        linker.instantiate(&mut store, artifact.module()).map_err(|e| match e.downcast_ref::<Trap>() {
+    let instance = linker.instantiate(&mut store, &artifact.code().newest()).map_err(|e| {
+        match e.downcast_ref::<Trap>() {
             Some(trap) => MachineError::Initialise(format!("the start function stops with: {trap}")),
             None => failed(e),
-        })?;
+        }
+    })?;
     let memory = instance.get_memory(&mut store, rt::MEMORY);
     let dirty = instance.get_memory(&mut store, rt::DIRTY);
     let counters = instance.get_memory(&mut store, COUNTERS);
@@ -114,6 +117,7 @@ pub(super) fn instantiate(
         pages,
         real_bytes,
         globals,
+        root,
         references,
     };
     Ok((store, exports))

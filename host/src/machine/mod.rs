@@ -307,9 +307,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether the code has another root than the instance's.
+    fn renew_code(&self) -> Result<bool, MachineError> {
+        self.artifact.code().renew().map_err(|e| MachineError::Internal(format!("{e:#}")))?;
+        Ok(self.artifact.code().roots() > self.exports.root)
+    }
+
     /// Resets memory, tables and globals to their contents at the start.
     fn reset_instance(&mut self) -> Result<(), MachineError> {
-        if self.tables_changed || self.memory().len() > self.exports.real_bytes {
+        let newer = self.renew_code()?;
+        if newer || self.tables_changed || self.memory().len() > self.exports.real_bytes {
             return self.rebuild();
         }
         self.resize(self.start.memory_bytes)?;

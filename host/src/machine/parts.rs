@@ -27,7 +27,7 @@ impl Instances {
     ) -> Instances {
         let imports = match code.is_on_demand() {
             // An import that is missing is an error of the root's instantiation.
-            true => code.root().imports().filter_map(|i| linker.get_by_import(&mut store, &i)).collect(),
+            true => code.first().imports().filter_map(|i| linker.get_by_import(&mut store, &i)).collect(),
             false => vec![],
         };
         Instances { code: Some(code.clone()), imports, exports: vec![] }

@@ -105,6 +105,9 @@ impl Machine {
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), MachineError> {
         let Snapshot(snapshot) = snapshot;
         self.store.data_mut().forget_stops();
+        if self.renew_code()? {
+            self.rebuild()?;
+        }
         self.resize(snapshot.memory_bytes)?;
         self.restore_memory(&snapshot.chunks);
         self.with_owners(|owners, table| owners.restore(table, &snapshot.owners));
@@ -166,7 +169,7 @@ impl Machine {
     }
 
     /// Replaces the instance by a fresh one in the start state. Takes some 50 us: needed only where a
-    /// restore cannot undo what the guest did.
+    /// restore cannot undo what the guest did, or if there is newer code.
     pub(super) fn rebuild(&mut self) -> Result<(), MachineError> {
         self.read_counters();
         let placeholder = Host::new(

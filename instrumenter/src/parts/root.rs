@@ -2,29 +2,13 @@
 
 use super::write::{extended, write_code};
 use super::{Part, Parts};
+use crate::suspend::ORDER;
 use coyote_abi::rt;
 use std::collections::{BTreeMap, BTreeSet};
 use wasm_encoder::{
     ElementSection, ExportKind, ExportSection, Function, FunctionSection, RawSection, Section, SectionId,
     TableSection, TypeSection, ValType,
 };
-
-/// The order of sections in a module. Custom sections are left out of roots: the host has read them.
-const ORDER: [SectionId; 13] = [
-    SectionId::Type,
-    SectionId::Import,
-    SectionId::Function,
-    SectionId::Table,
-    SectionId::Memory,
-    SectionId::Tag,
-    SectionId::Global,
-    SectionId::Export,
-    SectionId::Start,
-    SectionId::Element,
-    SectionId::DataCount,
-    SectionId::Code,
-    SectionId::Data,
-];
 
 /// The functions through which stubs call, after those of the module.
 struct Callers {
@@ -35,7 +19,7 @@ struct Callers {
 }
 
 impl Parts {
-    /// The root with these functions, and those that have to be in it.
+    /// The root with these functions, and those that have to be in it. It has no custom sections: the host has read them.
     pub fn root(&self, functions: &BTreeSet<u32>) -> Part {
         let is_whole = |function: u32| functions.contains(&function) || self.is_of_root(function);
         let callers = self.callers(is_whole);

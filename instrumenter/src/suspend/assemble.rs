@@ -15,7 +15,7 @@ use wasm_encoder::{
 use wasmparser::{BinaryReader, ImportSectionReader, TypeRef};
 
 /// The order of sections in a module.
-const ORDER: [SectionId; 13] = [
+pub(crate) const ORDER: [SectionId; 13] = [
     SectionId::Type,
     SectionId::Import,
     SectionId::Function,

@@ -67,6 +67,8 @@ mod operands;
 mod rewrite;
 mod run;
 
+pub(crate) use assemble::ORDER;
+
 use crate::{Error, Location};
 use body::Body;
 use closure::MaySuspend;
