@@ -26,8 +26,9 @@ const ROOT: &str = "root";
 impl Native {
     pub(super) fn open(directory: PathBuf) -> Result<Native> {
         for file in files(&directory) {
-            if std::fs::read_to_string(seal_of(&directory, &file)).ok() != hash_of(&file) {
-                let _ = std::fs::remove_file(&file);
+            let seal = seal_of(&directory, &file);
+            if std::fs::read_to_string(&seal).ok() != hash_of(&file) {
+                let _ = std::fs::remove_file(&file).and_then(|()| std::fs::remove_file(&seal));
             }
         }
         let mut config = wasmtime::CacheConfig::new();

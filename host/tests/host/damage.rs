@@ -157,8 +157,9 @@ fn damaged_native_code_is_made_anew() {
     };
     assert_eq!(compile().1, 0, "the cache is empty");
     assert_eq!(compile().1, 1, "it is used");
-    let is_code = |path: &PathBuf| path.extension().is_none() && path.file_name().unwrap() != "seal";
-    let code = files(directory.path()).into_iter().find(is_code).expect("wasmtime's file");
+    let native = directory.path().join("native").join(entry_name(directory.path()));
+    let code = files(&native.join("code")).into_iter().find(|path| path.extension().is_none());
+    let code = code.expect("wasmtime's file");
     let whole = fs::read(&code).unwrap();
     for part in 0..16 {
         let mut damaged = whole.clone();
@@ -168,8 +169,15 @@ fn damaged_native_code_is_made_anew() {
         assert_eq!(fs::read(&code).unwrap(), whole, "and made anew");
         assert_eq!(compile().1, 1);
     }
-    fs::write(directory.path().join("native").join(entry_name(directory.path())).join("seal"), "x").unwrap();
+    let seal = native.join("seals").join(code.file_name().unwrap());
+    fs::write(&seal, "x").unwrap();
     assert_eq!(compile().1, 0, "the seal is broken");
+    assert_eq!(compile().1, 1);
+    fs::remove_file(&seal).unwrap();
+    assert_eq!(compile().1, 0, "there is no seal");
+    // What says which functions were compiled first is no code: if it is damaged, others are.
+    fs::write(native.join("root"), "1\n99999\nx").unwrap();
+    assert_eq!(compile().1, 1);
 }
 
 fn entry_name(root: &Path) -> std::ffi::OsString {
