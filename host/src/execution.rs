@@ -294,7 +294,10 @@ impl Execution {
             .outcome
             .clone()
             .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
-        strategy.end(Summary { steps: scheduler.runtime.steps(), buggy: outcome.is_bug() });
+        if self.machine.overflowed_in_parts() {
+            return self.run(strategy, iteration);
+        }
+        strategy.end(Summary { steps: self.runtime().steps(), buggy: outcome.is_bug() });
         Ok((outcome, strategy))
     }
 

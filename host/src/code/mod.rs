@@ -8,7 +8,8 @@
 //! go on.
 //!
 //! A part has no state, and calls lead to the same instructions in the same order. So snapshots, fingerprints and traces
-//! do not depend on what is compiled when.
+//! do not depend on what is compiled when. Only calls into parts take more of the native stack: an iteration that
+//! exhausts it with parts is executed again with a root that has them.
 
 mod executed;
 
@@ -167,14 +168,14 @@ impl Code {
         }
     }
 
-    /// Makes another root if it is time: called where instances can be replaced.
+    /// Makes another root if it is time, or if it is wanted now: called where instances can be replaced.
     ///
     /// # Errors
     /// The engine does not accept the root.
-    pub fn renew(&self) -> wasmtime::Result<()> {
+    pub fn renew(&self, now: bool) -> wasmtime::Result<()> {
         match &self.on_demand {
             Some(on_demand) if on_demand.apart.load(Ordering::Relaxed) => {
-                on_demand.renew(self.first.engine())
+                on_demand.renew(self.first.engine(), now)
             }
             _ => Ok(()),
         }
@@ -228,10 +229,13 @@ impl OnDemand {
         Ok(part)
     }
 
-    fn renew(&self, engine: &Engine) -> wasmtime::Result<()> {
+    fn renew(&self, engine: &Engine, now: bool) -> wasmtime::Result<()> {
         // Who holds the lock compiles.
-        let Ok(mut compiled) = self.compiled.try_lock() else { return Ok(()) };
-        if compiled.since.is_none_or(|since| since.elapsed() < compiled.cost * self.patience) {
+        let Some(mut compiled) = (if now { Some(self.lock()) } else { self.compiled.try_lock().ok() }) else {
+            return Ok(());
+        };
+        let due = |since: Instant| now || since.elapsed() >= compiled.cost * self.patience;
+        if !compiled.since.is_some_and(due) {
             return Ok(());
         }
         let (root, cost) = Root::compile(engine, &self.parts, &compiled.functions, self.native.as_ref())?;

@@ -307,9 +307,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether the native stack was exhausted, but might not have been if all code had been compiled together, as it is
+    /// for the next iteration.
+    pub fn overflowed_in_parts(&self) -> bool {
+        self.store.data().parts.overflowed()
+    }
+
     /// Whether the code has another root than the instance's.
     fn renew_code(&self) -> Result<bool, MachineError> {
-        self.artifact.code().renew().map_err(|e| MachineError::Internal(format!("{e:#}")))?;
+        let now = self.overflowed_in_parts();
+        self.artifact.code().renew(now).map_err(|e| MachineError::Internal(format!("{e:#}")))?;
         Ok(self.artifact.code().roots() > self.exports.root)
     }
 

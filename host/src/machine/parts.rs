@@ -16,6 +16,8 @@ pub struct Instances {
     imports: Vec<Extern>,
     /// The root's exports for parts, from the first part on.
     exports: Vec<Extern>,
+    /// The native stack was exhausted while there were parts.
+    overflowed: bool,
 }
 
 impl Instances {
@@ -30,7 +32,17 @@ impl Instances {
             true => code.first().imports().filter_map(|i| linker.get_by_import(&mut store, &i)).collect(),
             false => vec![],
         };
-        Instances { code: Some(code.clone()), imports, exports: vec![] }
+        Instances { code: Some(code.clone()), imports, exports: vec![], overflowed: false }
+    }
+
+    /// Records that the native stack is exhausted: without parts it might not be.
+    pub fn overflow(&mut self) {
+        self.overflowed = !self.exports.is_empty();
+    }
+
+    /// Whether the native stack was exhausted while there were parts.
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// The code of the instance.

@@ -26,7 +26,10 @@ impl Machine {
             return bug(BugKind::Limit, Evidence::Said(limit));
         }
         let evidence = match trap {
-            Trap::StackOverflow => return Outcome::Bound(Bound::NativeStack),
+            Trap::StackOverflow => {
+                self.store.data_mut().parts.overflow();
+                return Outcome::Bound(Bound::NativeStack);
+            }
             Trap::MemoryOutOfBounds if self.below_stack() => {
                 return bug(BugKind::StackOverflow, Evidence::StackTooSmall);
             }

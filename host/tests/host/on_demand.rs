@@ -125,6 +125,22 @@ fn what_was_executed_is_in_the_next_root() {
     assert!(after - known < known / 10, "few functions were not known: {known}, then {after}");
 }
 
+/// Calls into parts take more of the native stack than calls within the root, but what exhausts it is the same.
+#[test]
+fn exhausted_stacks_are_the_same() {
+    let wasm = wat::parse_file(guest::wat_file("bounds.wat")).unwrap();
+    let whole = guest::compile(&wasm, &Options::default()).unwrap();
+    let cut = on_demand(&wasm, &Options::default(), None, 1_000_000).unwrap();
+    let of = |artifact: &Arc<Artifact>| {
+        guest::with(artifact, "deep", &settings(), |execution| {
+            let strategy = leases::prepared(execution, "random").expect("it is known");
+            courses(execution, strategy, Leases::Given, 3)
+        })
+    };
+    assert!(of(&whole) == of(&cut));
+    assert_eq!(cut.code().roots(), 2, "the first attempt was executed in parts");
+}
+
 fn artifact_test(artifact: &Artifact) -> String {
     coyote_wasm::execution::Test::all(&artifact.table)[0].name.clone()
 }
