@@ -13,6 +13,7 @@ use crate::execution::{Execution, Settings, Test};
 use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
 use crate::explore::regressions::{Tried, try_all};
+use crate::explore::rehearsal::rehearse;
 use crate::explore::{Budget, Plan, sample, search, sweep, trace_path};
 use crate::machine::MachineError;
 use crate::replay::replay;
@@ -154,6 +155,7 @@ impl Session<'_> {
             result.add_bug(regressed);
             return Ok(result);
         }
+        rehearse(&plan, &self.interrupted);
         let progress = Progress::new(&test.name, budget.iterations_max, budget.timeout, self.quiet);
         let result = if options.searching {
             let settings = plan.settings.in_search(plan.artifact);

@@ -7,6 +7,7 @@
 //!   limit; `endless`: proves executions without an end that a search has found.
 //! - `steer`: schedules that are steered towards deadlocks that other schedules have shown to be possible.
 //! - `sweep`: every fault of the default schedule; `attempts`: the list of these faults.
+//! - [`rehearsal`]: an execution that counts for nothing.
 //! - `comparison`: what is new in an iteration; `passage`: the lines that it passed; `assumptions`: the assumptions of
 //!   a verdict.
 //! - [`regressions`]: traces of bugs that were found before, tried first.
@@ -33,6 +34,8 @@ mod pool;
 pub mod profiling_run;
 #[doc(hidden)]
 pub mod regressions;
+#[doc(hidden)]
+pub mod rehearsal;
 #[doc(hidden)]
 pub mod sample;
 #[doc(hidden)]

@@ -8,10 +8,13 @@ use super::{examples, leases};
 use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::cache::Cache;
 use coyote_wasm::code::{Demand, Executed};
+use coyote_wasm::explore::rehearsal::rehearse;
+use coyote_wasm::explore::{Budget, Plan};
 use coyote_wasm::instrumenter::{Options, instrument};
 use coyote_wasm::machine::lease::Leases;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A module whose functions are compiled one part at a time, and all together after `patience`. `None` if it cannot be
 /// cut.
@@ -123,6 +126,40 @@ fn what_was_executed_is_in_the_next_root() {
     });
     let after = std::fs::metadata(cache.executed()).unwrap().len();
     assert!(after - known < known / 10, "few functions were not known: {known}, then {after}");
+}
+
+/// What an execution needs is compiled before the time of its test begins.
+#[test]
+fn a_rehearsal_leaves_nothing_to_compile() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("executed");
+    let wasm = std::fs::read(examples::module_path("std_threads_fixed")).unwrap();
+    let executed = Executed::read(file.clone());
+    let artifact = on_demand(&wasm, &Options::default(), Some(executed), 1_000_000).unwrap();
+    let test = guest::find(&artifact, &artifact_test(&artifact));
+    let (settings, seed) = (settings(), 5);
+    let budget = Budget {
+        iterations_max: 1,
+        first: 0,
+        timeout: None,
+        search_memory_bytes: u64::MAX,
+        bounds_follow: false,
+        explore: false,
+        bugs_max: 1,
+        check_determinism: false,
+        steer: false,
+        jobs: 1,
+    };
+    let trace_stem = directory.path().join("trace");
+    let plan = Plan { artifact: &artifact, test: &test, settings: &settings, seed, budget, trace_stem };
+    rehearse(&plan, &AtomicBool::new(false));
+    let known = std::fs::metadata(&file).unwrap().len();
+    assert!(known > 8 * 20, "{known}");
+    guest::with(&artifact, &test.name, &settings, |execution| {
+        let strategy = leases::prepared(execution, "random").expect("it is known");
+        courses(execution, strategy, Leases::Given, 1);
+    });
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), known, "the same iteration compiled something");
 }
 
 /// Calls into parts take more of the native stack than calls within the root, but what exhausts it is the same.
