@@ -33,7 +33,7 @@ fn measure_all() {
     let tasks = std::fs::read(examples.join("tasks.wasm")).expect("committed with the examples");
     for points in [Points::Sync, Points::Heap] {
         for test in ["permits_of_tasks", "permits_of_threads", "yields_of_tasks", "yields_of_threads"] {
-            schedules(test, &tasks, test, points, 2_000);
+            schedules(test, &tasks, test, points, 500);
         }
     }
     let depth = wat::parse_str(include_str!("wat/depth.wat")).expect("valid");
