@@ -1,6 +1,11 @@
 //! The benchmark programs on Shuttle: the same work as the guests that `cargo bench -p coyote-wasm`
-//! runs, timed in the same run by `cargo xtask bench`. Prints one JSON object a line.
+//! runs, timed in the same run by `cargo xtask bench`. Prints one JSON object a line. Arguments: the programs, if not
+//! all.
 
+use shuttle::future::{
+    self,
+    batch_semaphore::{BatchSemaphore, Fairness},
+};
 use shuttle::scheduler::{RandomScheduler, Schedule, Scheduler, Task, TaskId};
 use shuttle::sync::atomic::{AtomicU32, Ordering};
 use shuttle::sync::{Arc, Condvar, Mutex};
@@ -30,6 +35,10 @@ impl Scheduler for Counting {
 }
 
 fn measure(name: &str, iterations: usize, program: fn()) {
+    let mut programs = std::env::args().skip(1).peekable();
+    if programs.peek().is_some() && programs.all(|program| program != name) {
+        return;
+    }
     let run = |iterations, seed| {
         let decisions = std::sync::Arc::new(AtomicU64::new(0));
         let inner = RandomScheduler::new_from_seed(seed, iterations);
@@ -42,7 +51,8 @@ fn measure(name: &str, iterations: usize, program: fn()) {
     };
     run(iterations / 10, 0);
     // The best of some runs: what the machine can do when nobody disturbs it.
-    let (seconds, decisions) = (1..=5).map(|seed| run(iterations, seed)).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    let (seconds, decisions) =
+        (1..=5).map(|seed| run(iterations, seed)).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
     let line = serde_json::json!({
         "engine": "shuttle",
         "name": name,
@@ -109,7 +119,90 @@ fn load_store() {
     workers.into_iter().for_each(|w| w.join().unwrap());
 }
 
+const WORKERS: u32 = 4;
+const ROUNDS: u32 = 25;
+
+fn add(sum: &AtomicU32) {
+    sum.store(sum.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
+}
+
+/// Runs tasks, and waits for all of them.
+fn tasks<F: Future<Output = ()> + Send + 'static>(task: impl Fn() -> F + Send + Sync + 'static) {
+    future::block_on(async move {
+        let tasks: Vec<_> = (0..WORKERS).map(|_| future::spawn(task())).collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+/// `permits_of_tasks` of examples/rust/tasks/src/measured.rs.
+fn permits_of_tasks() {
+    let shared = Arc::new((BatchSemaphore::new(1, Fairness::StrictlyFair), AtomicU32::new(0)));
+    tasks(move || {
+        let shared = shared.clone();
+        async move {
+            for _ in 0..ROUNDS {
+                shared.0.acquire(1).await.unwrap();
+                add(&shared.1);
+                shared.0.release(1);
+            }
+        }
+    });
+}
+
+/// `permits_of_threads` there.
+fn permits_of_threads() {
+    let shared = Arc::new((BatchSemaphore::new(1, Fairness::Unfair), AtomicU32::new(0)));
+    let start = |_| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            for _ in 0..ROUNDS {
+                shared.0.acquire_blocking(1).unwrap();
+                add(&shared.1);
+                shared.0.release(1);
+            }
+        })
+    };
+    let threads: Vec<_> = (0..WORKERS).map(start).collect();
+    threads.into_iter().for_each(|w| w.join().unwrap());
+}
+
+/// `yields_of_tasks` there.
+fn yields_of_tasks() {
+    let sum = Arc::new(AtomicU32::new(0));
+    tasks(move || {
+        let sum = sum.clone();
+        async move {
+            for _ in 0..ROUNDS {
+                sum.fetch_add(1, Ordering::SeqCst);
+                future::yield_now().await;
+            }
+        }
+    });
+}
+
+/// `yields_of_threads` there.
+fn yields_of_threads() {
+    let sum = Arc::new(AtomicU32::new(0));
+    let start = |_| {
+        let sum = sum.clone();
+        thread::spawn(move || {
+            for _ in 0..ROUNDS {
+                sum.fetch_add(1, Ordering::SeqCst);
+                thread::yield_now();
+            }
+        })
+    };
+    let threads: Vec<_> = (0..WORKERS).map(start).collect();
+    threads.into_iter().for_each(|w| w.join().unwrap());
+}
+
 fn main() {
     measure("bounded buffer", 20_000, bounded_buffer);
     measure("load store", 10_000, load_store);
+    measure("permits_of_tasks", 4_000, permits_of_tasks);
+    measure("permits_of_threads", 4_000, permits_of_threads);
+    measure("yields_of_tasks", 4_000, yields_of_tasks);
+    measure("yields_of_threads", 4_000, yields_of_threads);
 }

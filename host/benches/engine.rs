@@ -30,6 +30,12 @@ fn measure_all() {
         schedules("bounded buffer", &buffer, "minimal_notify_all", points, 20_000);
         schedules("load store", &load_store, "load_store", points, 5_000);
     }
+    let tasks = std::fs::read(examples.join("tasks.wasm")).expect("committed with the examples");
+    for points in [Points::Sync, Points::Heap] {
+        for test in ["permits_of_tasks", "permits_of_threads", "yields_of_tasks", "yields_of_threads"] {
+            schedules(test, &tasks, test, points, 500);
+        }
+    }
     let depth = wat::parse_str(include_str!("wat/depth.wat")).expect("valid");
     for test in ["depth1", "depth5"] {
         decisions(&depth, test);

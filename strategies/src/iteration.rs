@@ -23,7 +23,8 @@ pub enum Event {
         child: WorkerId,
     },
     /// A step of `by` enabled the blocked `worker`: the receiver of a message, or the continuation of what
-    /// was awaited.
+    /// was awaited. Workers that wait for a semaphore are all enabled by a post; those that wait for a lock are not
+    /// woken by its release.
     Woken {
         /// The worker that executed the step.
         by: WorkerId,

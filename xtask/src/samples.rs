@@ -5,9 +5,12 @@
 //! `kind`, `iteration` and `by` are written here, the others by hand. Everything is measured with default options and
 //! one job, so that each figure depends on nothing but the version.
 
+mod compare;
+
 use crate::command;
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
+use compare::Comparison;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,6 +42,18 @@ pub struct Arguments {
     /// Leave the corrections out
     #[arg(long)]
     no_corrections: bool,
+    /// Measure only the tests of these modules, and leave the other rows as they are
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    modules: Vec<String>,
+    /// Compare these strategies instead, by seeds 0 to 19, and write nothing
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    strategies: Vec<String>,
+    /// The iterations after which a seed gives up, with --strategies
+    #[arg(long, default_value_t = 1000, requires = "strategies")]
+    iterations: u64,
+    /// Compare them by these tests instead of those of the table
+    #[arg(long, value_name = "MODULE:TEST", value_delimiter = ',', requires = "strategies")]
+    tests: Vec<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -48,6 +63,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     let header = lines.iter().position(|line| line == HEADER);
     let first = header.context("examples/README.md has no table of samples")? + 2;
+    let comparison =
+        Comparison { strategies: &arguments.strategies, seeds: 20, iterations: arguments.iterations };
+    let compares = !arguments.strategies.is_empty();
+    if compares {
+        comparison.print_header();
+    }
+    for name in &arguments.tests {
+        let (module, test) = name.split_once(':').context("--tests wants MODULE:TEST")?;
+        comparison.print_row(&Sample { tool: &tool, module, test })?;
+    }
+    if !arguments.tests.is_empty() {
+        return Ok(());
+    }
     let mut module = String::new();
     for line in lines[first..].iter_mut().take_while(|line| line.starts_with('|')) {
         let mut cells: Vec<String> = line.trim_matches('|').split('|').map(|c| c.trim().into()).collect();
@@ -61,7 +89,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             }
         };
         module = own.map_or(module, String::from);
+        if !arguments.modules.is_empty() && !arguments.modules.contains(&module) {
+            continue;
+        }
         let sample = Sample { tool: &tool, module: &module, test: &test };
+        if compares {
+            comparison.print_row(&sample)?;
+            continue;
+        }
         let found = sample.all_seeds()?;
         println!("{module} {test}: {}, at most {:.1} s", found.iterations(), found.seconds_max);
         ensure!(found.seconds_max < SECONDS_MAX, "{test} takes {:.0} s", found.seconds_max);
@@ -71,12 +106,44 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             println!("{module} {}", sample.correction()?);
         }
     }
+    if compares {
+        return Ok(());
+    }
     let written = lines.join("\n") + "\n";
     if arguments.check {
         ensure!(written == text, "the table of examples/README.md is out of date: run `cargo xtask samples`");
         return Ok(());
     }
     files::write(&path, written)
+}
+
+/// What is done with each seed below a number, in any order.
+fn in_parallel<T: Send>(seeds: u64, explore: impl Fn(u64) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || -> Result<()> {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds {
+                return Ok(());
+            }
+            let explored = explore(seed)?;
+            done.lock().expect("no thread panics").push(explored);
+        }
+    };
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no thread panics"))
+    })?;
+    Ok(done.into_inner().expect("no thread panics"))
+}
+
+/// The tests of examples/expected.json.
+fn expected() -> Result<Vec<Value>> {
+    let text = files::read_text(&files::root().join("examples/expected.json"))?;
+    let mut expected: Value = serde_json::from_str(&text)?;
+    let tests = expected["tests"].as_array_mut().context("expected.json has tests")?;
+    Ok(std::mem::take(tests))
 }
 
 /// A test with a mistake.
@@ -128,26 +195,13 @@ impl Sample<'_> {
     }
 
     fn all_seeds(&self) -> Result<Found> {
-        let (next, found) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-        let work = || -> Result<()> {
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= SEEDS {
-                    return Ok(());
-                }
-                // Without a bound on time.
-                let options = ["-i", ITERATIONS, "--no-shrink", "--no-experiments"];
-                let test = self.explored(self.test, seed, &options)?;
-                ensure!(!test["bugs"][0].is_null(), "{} finds no bug with seed {seed}", self.test);
-                found.lock().expect("no thread panics").push(test);
-            }
-        };
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().try_for_each(|worker| worker.join().expect("no thread panics"))
+        let found = in_parallel(SEEDS, |seed| {
+            // Without a bound on time.
+            let options = ["-i", ITERATIONS, "--no-shrink", "--no-experiments"];
+            let test = self.explored(self.test, seed, &options)?;
+            ensure!(!test["bugs"][0].is_null(), "{} finds no bug with seed {seed}", self.test);
+            Ok(test)
         })?;
-        let found = found.into_inner().expect("no thread panics");
         let of = |key: &str| found.iter().map(|test| &test["bugs"][0][key]).collect::<Vec<_>>();
         let kind = of("kind")[0].as_str().context("a bug has a kind")?.to_string();
         ensure!(of("kind").iter().all(|other| **other == kind), "{} has several kinds of bug", self.test);
@@ -161,11 +215,18 @@ impl Sample<'_> {
         Ok(Found { kind, iterations, by, seconds_max: seconds.fold(0.0, f64::max) })
     }
 
+    /// The options that its run needs by examples/expected.json.
+    fn expected_options(&self) -> Result<Vec<String>> {
+        let is_it = |test: &&Value| test["module"] == self.module && test["test"] == self.test;
+        let tests = expected()?;
+        let test = tests.iter().find(is_it).with_context(|| format!("{} is not expected", self.test))?;
+        let options = test["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(options.iter().filter_map(|option| option.as_str().map(String::from)).collect())
+    }
+
     /// Runs the correction, and says how long it took.
     fn correction(&self) -> Result<String> {
-        let expected = files::read_text(&files::root().join("examples/expected.json"))?;
-        let expected: Value = serde_json::from_str(&expected)?;
-        let tests = expected["tests"].as_array().context("expected.json has tests")?;
+        let tests = expected()?;
         let names = [format!("{}_fixed", self.test), format!("{}_notify_all", self.test)];
         let is_there = |name: &&String| {
             tests.iter().any(|test| test["module"] == self.module && test["test"] == name.as_str())

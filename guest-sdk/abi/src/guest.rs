@@ -402,7 +402,8 @@ pub const IMPORTS: &[Import] = &[
         "hint",
         &[("value", I64)],
         None,
-        "Informs a strategy that was written for this program; other strategies ignore it.",
+        "Informs a strategy that was written for this program. For strategies that learn, the last hint of each worker is part \
+         of the state; others ignore it.",
     ),
     plain(
         "happens_before",

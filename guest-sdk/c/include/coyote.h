@@ -115,8 +115,9 @@ static inline void coyote_assume(int condition) {
   coyote_raw_assume(condition != 0);
 }
 
-/* Informs a strategy that was written for this program, for example that the start-up is over. Program
- * and strategy define the meaning of the value; other strategies ignore it. */
+/* Says something of the program's state to strategies: q-learning and greedy tell states apart by the last hint of
+ * each worker, so a hash of what matters, given whenever it changes, leads them to what was seldom seen. A strategy
+ * that was written for this program can give hints any other meaning; all others ignore them. */
 static inline void coyote_hint(int64_t value) {
   coyote_raw_hint(value);
 }

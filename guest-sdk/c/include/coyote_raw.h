@@ -269,7 +269,8 @@ void coyote_raw_monitor(uint32_t name, uint32_t length, uint32_t number, uint32_
 COYOTE_IMPORT("assume")
 void coyote_raw_assume(uint32_t condition);
 
-/* Informs a strategy that was written for this program; other strategies ignore it. */
+/* Informs a strategy that was written for this program. For strategies that learn, the
+ * last hint of each worker is part of the state; others ignore it. */
 COYOTE_IMPORT("hint")
 void coyote_raw_hint(int64_t value);
 

@@ -14,8 +14,9 @@ pub fn assume(condition: bool) {
     sys::assume(i32::from(condition));
 }
 
-/// Informs a strategy that was written for this program, for example that the start-up is over. Program and
-/// strategy define the meaning of the value; other strategies ignore it. No scheduling point.
+/// Says something of the program's state to strategies: `q-learning` and `greedy` tell states apart by the last hint of
+/// each worker, so a hash of what matters, given whenever it changes, leads them to what was seldom seen. A strategy that
+/// was written for this program can give hints any other meaning; all others ignore them. No scheduling point.
 pub fn hint(value: i64) {
     sys::hint(value);
 }

@@ -6,7 +6,7 @@ use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use crate::object_id::ObjectId;
 use coyote_abi::errno;
-use coyote_strategies::{Access, Class, Effect, WorkerId};
+use coyote_strategies::{Access, Class, Effect, Event, WorkerId};
 
 impl Runtime {
     /// Whether a worker can take a lock now.
@@ -153,6 +153,8 @@ impl Runtime {
         }
         match released {
             Released::Free | Released::Shared => {
+                // Who posts is who wakes.
+                self.current = Some(id);
                 if place.class != Class::Semaphore || !self.mutant(Mutant::PostWakesNobody) {
                     self.changed(place);
                 }
@@ -241,7 +243,7 @@ impl Runtime {
     /// or enabled.
     pub(super) fn changed(&mut self, place: ObjectId) {
         for id in self.ids() {
-            let pending = self.pending(id);
+            let pending = self.pending[id.index()];
             // An operation on a semaphore names it as its object, which is checked first: there may be thousands of
             // workers, each with a semaphore of its own.
             if place.class == Class::Semaphore && pending.operation.object != u64::from(place.address) {
@@ -250,12 +252,25 @@ impl Runtime {
             let wants = pending.state != WorkerState::Ended && self.worker(id).request.wants() == Some(place);
             if wants {
                 self.refresh_state(id);
+                self.tell_of_post(place, id, pending.state);
                 if self.mutant(Mutant::OnlyOneWaiterIsEnabled)
                     && self.pending(id).state == WorkerState::Enabled
                 {
                     return;
                 }
             }
+        }
+    }
+
+    /// Tells strategies of a worker that waited for a semaphore and can go on: a message, or what it awaits, has come.
+    /// Observers see what is done with the semaphore.
+    fn tell_of_post(&mut self, place: ObjectId, worker: WorkerId, before: WorkerState) {
+        let enabled = before == WorkerState::Blocked && self.pending(worker).state == WorkerState::Enabled;
+        if place.class == Class::Semaphore
+            && enabled
+            && let Some(by) = self.current
+        {
+            self.events.push(Event::Woken { by, worker });
         }
     }
 

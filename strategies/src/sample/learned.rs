@@ -57,8 +57,10 @@ struct Worker {
     children: u64,
     /// The value that it chose last: its next operations may depend on it before its position does.
     chosen: u64,
-    /// Its position and the value that it chose last, at the time when its hash was computed.
-    hashed: Option<(u64, u64)>,
+    /// The last hint that it gave: what the program says of its state.
+    hinted: u64,
+    /// Its position, the value that it chose last and its last hint, at the time when its hash was computed.
+    hashed: Option<[u64; 3]>,
     hash: u64,
 }
 
@@ -88,18 +90,25 @@ impl States {
     }
 
     pub fn observe(&mut self, event: Event) {
-        if let Event::Spawned { parent, child } = event {
-            self.cover(child.index());
-            let parent = &mut self.workers[parent.index()];
-            parent.children += 1;
-            let key = mix(parent.key ^ mix(!parent.children));
-            self.push(key);
+        match event {
+            Event::Spawned { parent, child } => {
+                self.cover(child.index());
+                let parent = &mut self.workers[parent.index()];
+                parent.children += 1;
+                let key = mix(parent.key ^ mix(!parent.children));
+                self.push(key);
+            }
+            Event::Hint { worker, value } => {
+                self.cover(worker.index() + 1);
+                self.workers[worker.index()].hinted = value;
+            }
+            Event::Woken { .. } | Event::Ended(_) => {}
         }
     }
 
     fn push(&mut self, key: u64) {
         let number = self.paths.of(key);
-        self.workers.push(Worker { key, number, children: 0, chosen: 0, hashed: None, hash: 0 });
+        self.workers.push(Worker { key, number, children: 0, chosen: 0, hinted: 0, hashed: None, hash: 0 });
     }
 
     /// A number for the worker's creation path.
@@ -107,14 +116,15 @@ impl States {
         self.workers[worker.index()].number
     }
 
-    /// A hash of every worker's position and last chosen value, which does not depend on the numbers of
-    /// workers.
+    /// A hash of every worker's position, last chosen value and last hint, which does not depend on the numbers
+    /// of workers.
     pub fn hash(&mut self, view: &View) -> u64 {
         self.cover(view.workers.len());
         for (worker, pending) in self.workers.iter_mut().zip(view.workers) {
-            let now = (place(pending), worker.chosen);
+            let now = [place(pending), worker.chosen, worker.hinted];
             if worker.hashed != Some(now) {
-                let hash = mix(worker.key ^ mix(now.0 ^ mix(now.1)));
+                let hinted = if worker.hinted == 0 { 0 } else { mix(!worker.hinted) };
+                let hash = mix(worker.key ^ mix(now[0] ^ mix(now[1] ^ hinted)));
                 self.sum = self.sum.wrapping_sub(worker.hash).wrapping_add(hash);
                 (worker.hashed, worker.hash) = (Some(now), hash);
             }

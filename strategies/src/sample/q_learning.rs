@@ -2,7 +2,7 @@
 //!
 //! Learns from iteration to iteration which choices lead to states that were seldom seen. A state is the
 //! position of every worker: the sum of hashes of (worker's path, site, kind, state, the value it chose
-//! last). Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration
+//! last, the last hint that it gave). By hints, a program tells apart what is the same by position. Choosing action a in state s has probability proportional to exp(Q[s, a]); after the iteration
 //! every choice s -a-> s' that was made is updated in order:
 //!
 //! ```text

@@ -269,6 +269,15 @@ impl Toy {
     fn release(&mut self, id: WorkerId, place: (Class, u8)) {
         self.touch(place.0, self.locks.release_effect(place), place.1);
         self.bug |= !self.locks.release(id, place);
+        let waits = |pending: &Pending| {
+            pending.state == WorkerState::Blocked
+                && pending.operation.kind == OpKind::SemaphoreWait
+                && pending.operation.object == u64::from(place.1) + 1
+        };
+        if place.0 == Class::Semaphore {
+            let woken = self.pending.iter().enumerate().filter(|(_, pending)| waits(pending));
+            self.events.extend(woken.map(|(w, _)| Event::Woken { by: id, worker: WorkerId(w as u32) }));
+        }
     }
 
     /// Acquires a lock, continues without it, or begins to wait for it.

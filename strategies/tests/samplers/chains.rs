@@ -1,5 +1,7 @@
 //! PCT-t: who is woken goes on with the priority of who woke it.
 
+use super::sampling::run;
+use coyote_strategies::toy::Instruction::{SemaphorePost, SemaphoreWait};
 use coyote_strategies::{
     Event, Iteration, Operation, Pct, PctT, Pending, Pick, Strategy, View, WorkerId, WorkerState,
 };
@@ -57,4 +59,41 @@ fn of_a_chain_each_enabled_worker_is_as_likely() {
     }
     // Binomial(3000, 1/3) has deviation 26.
     assert!(counts[1..].iter().all(|n| (850..1150).contains(n)), "{counts:?}");
+}
+
+/// Picks the first worker that is enabled, and keeps what it is told.
+#[derive(Default)]
+struct Listener(Vec<Event>);
+
+impl Strategy for Listener {
+    fn name(&self) -> String {
+        "listener".into()
+    }
+    fn fair(&self) -> bool {
+        false
+    }
+    fn begin(&mut self, _: Iteration) {}
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        Some(Pick::Step(view.enabled[0]))
+    }
+    fn value(&mut self, _: u64, _: &View) -> Option<u64> {
+        Some(0)
+    }
+    fn observe(&mut self, event: Event) {
+        self.0.push(event);
+    }
+}
+
+/// Tasks and actors wait for semaphores.
+#[test]
+fn a_post_wakes_all_who_wait() {
+    let program =
+        vec![vec![SemaphoreWait(0)], vec![SemaphoreWait(0)], vec![SemaphorePost(0), SemaphorePost(0)]];
+    let mut listener = Listener::default();
+    run(&program, &mut listener, Iteration { seed: 0, index: 0 });
+    let woken = |worker| Event::Woken { by: WorkerId(2), worker: WorkerId(worker) };
+    let heard: Vec<Event> =
+        listener.0.into_iter().filter(|event| matches!(event, Event::Woken { .. })).collect();
+    // Worker 0 takes what the first post gives, so worker 1 is blocked again.
+    assert_eq!(heard, [woken(0), woken(1), woken(1)]);
 }

@@ -52,6 +52,26 @@ fn data_choices_are_learned() {
     assert!(n < 700, "{n}");
 }
 
+/// Twelve boolean choices, all of which have to be right. The program goes on after a wrong one, at the same places as
+/// after right ones; with `hints`, it says that there was one.
+fn patient(hints: bool) -> Program {
+    const LENGTH: u8 = 12;
+    let says = if hints { Hint(-1) } else { Monitor(0, 0) };
+    let digits = (0..LENGTH).flat_map(|n| {
+        let wrong = (n % 3 != 0) as i8;
+        [Choose(2), SkipUnless(wrong, 2), says, Rmw(0, 1)]
+    });
+    vec![digits.chain([Load(0), SkipUnless(0, 1), Assert(-99)]).collect()]
+}
+
+/// What the program says of its state leads where its places do not.
+#[test]
+fn hints_are_part_of_the_state() {
+    let with = median(&patient(true), "q-learning", 4_000);
+    let without = median(&patient(false), "q-learning", 4_000);
+    assert!(with * 3 < without, "{with} against {without}");
+}
+
 /// How many different states 300 iterations see of two workers that know nothing of each other.
 fn states(name: &str) -> usize {
     let program = vec![vec![Rmw(0, 1); 30], vec![Rmw(1, 1); 30]];

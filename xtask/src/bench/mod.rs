@@ -77,7 +77,7 @@ fn text<'a>(line: &'a Value, key: &str) -> &'a str {
 fn schedules(lines: &[Value]) {
     let programs = lines.iter().filter(|l| !l["schedules_per_second"].is_null());
     println!(
-        "{:<16} {:<12} {:<6} {:>12} {:>10} {:>12} {:>12} {:>12}",
+        "{:<18} {:<12} {:<6} {:>12} {:>10} {:>12} {:>12} {:>12}",
         "program",
         "engine",
         "points",
@@ -97,7 +97,7 @@ fn schedules(lines: &[Value]) {
             _ => String::new(),
         };
         println!(
-            "{:<16} {:<12} {:<6} {:>12.0} {:>10.1} {:>12.1} {:>12} {:>12}",
+            "{:<18} {:<12} {:<6} {:>12.0} {:>10.1} {:>12.1} {:>12} {:>12}",
             text(line, "name"),
             text(line, "engine"),
             text(line, "points"),

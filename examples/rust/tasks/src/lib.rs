@@ -215,3 +215,5 @@ fn select_drops_a_message() {
 fn select_drops_a_message_fixed() {
     assert_eq!(task::block_on(receive_pair(true)), [1, 2], "a message is lost");
 }
+
+mod measured;
