@@ -25,6 +25,7 @@ mod imports;
 mod instance;
 pub mod lease;
 mod limits;
+mod missing_part;
 mod observed;
 mod operations;
 pub mod owners;

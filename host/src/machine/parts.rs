@@ -1,11 +1,9 @@
 //! Instances of parts, in the store of the root's instance.
 
-use super::host::Host;
 use crate::code::Code;
-use coyote_abi::rt;
 use coyote_instrumenter::PartImport;
 use std::sync::Arc;
-use wasmtime::{AsContextMut, Caller, Extern, Instance, Linker, Result};
+use wasmtime::{AsContextMut, Extern, Linker};
 
 /// What parts import from the root's instance. A part's instance is not kept: it lives as long as the store, and its
 /// functions are in the root's table.
@@ -22,10 +20,10 @@ pub struct Instances {
 
 impl Instances {
     /// For an instance of a root that is about to be made.
-    pub fn new(
+    pub fn new<T: 'static>(
         code: &Arc<Code>,
-        linker: &Linker<Host>,
-        mut store: impl AsContextMut<Data = Host>,
+        linker: &Linker<T>,
+        mut store: impl AsContextMut<Data = T>,
     ) -> Instances {
         let imports = match code.is_on_demand() {
             // An import that is missing is an error of the root's instantiation.
@@ -49,26 +47,23 @@ impl Instances {
     pub fn code(&self) -> Option<&Arc<Code>> {
         self.code.as_ref()
     }
-}
 
-/// A stub has been called whose function is in no instance: makes one of a part that has it.
-///
-/// # Errors
-/// The part cannot be compiled or instantiated.
-pub(super) fn need(caller: &mut Caller<Host>, function: u32) -> Result<()> {
-    if caller.data().parts.exports.is_empty() {
-        // As long as there is no part, the root calls.
-        let names = (0..).map(|number| format!("{}{number}", rt::PART_PREFIX));
-        let exports = names.map_while(|name| caller.get_export(&name)).collect();
-        caller.data_mut().parts.exports = exports;
+    /// Whether parts have the root's exports. As long as there is no part, the root calls.
+    pub fn has_exports(&self) -> bool {
+        !self.exports.is_empty()
     }
-    let instances = &caller.data().parts;
-    let part = instances.code.as_ref().expect("an instance has code").part(function)?;
-    let extern_of = |import: &PartImport| match *import {
-        PartImport::Import(number) => instances.imports[number as usize].clone(),
-        PartImport::Root(number) => instances.exports[number as usize].clone(),
-    };
-    let imports: Vec<Extern> = part.imports.iter().map(extern_of).collect();
-    Instance::new(caller, &part.module, &imports)?;
-    Ok(())
+
+    /// Sets the root's exports for parts, before the first part.
+    pub fn set_exports(&mut self, exports: Vec<Extern>) {
+        self.exports = exports;
+    }
+
+    /// What a part imports.
+    pub fn linked(&self, imports: &[PartImport]) -> Vec<Extern> {
+        let linked = imports.iter().map(|import| match *import {
+            PartImport::Import(number) => self.imports[number as usize].clone(),
+            PartImport::Root(number) => self.exports[number as usize].clone(),
+        });
+        linked.collect()
+    }
 }
