@@ -10,7 +10,7 @@ use crate::detect::{DETECTORS, Detectors, Switch};
 use crate::record;
 use crate::runtime::{AtExit, FaultClass, Timers};
 use crate::settings::Settings;
-use crate::world::{Mapping, World};
+use crate::world::{Mapping, World, parse_listener};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Options, Points};
 use std::str::FromStr;
@@ -109,6 +109,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         name: "dir",
         write: |_, s| s.world.directories.iter().map(Mapping::to_string).collect(),
         read: |_, s, text| push(&mut world(s).directories, Mapping::parse(text)),
+        unnamed: None,
+    },
+    RunOption {
+        name: "listen",
+        write: |_, s| s.world.listeners.iter().map(u32::to_string).collect(),
+        read: |_, s, text| push(&mut world(s).listeners, parse_listener(text).ok()?),
         unnamed: None,
     },
     RunOption {
@@ -407,6 +413,7 @@ mod tests {
                 environment: vec!["A=B".into()],
                 preloads: vec![Mapping::parse("data"), Mapping::parse("/a b::/c")],
                 directories: vec![Mapping::parse("out::.")],
+                listeners: vec![4, 3],
                 preload_hash: Some("12ab".into()),
                 ..World::default()
             }),

@@ -6,10 +6,7 @@ use coyote_abi::file;
 /// The module name of the imports.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// The functions on sockets.
-pub const SOCKETS: &[&str] = &["sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
-
-/// The functions that concern neither descriptors, paths nor sockets.
+/// The functions that concern neither descriptors nor paths.
 const OTHERS: &[&str] = &[
     "args_get",
     "args_sizes_get",
@@ -26,7 +23,7 @@ const OTHERS: &[&str] = &[
 
 /// The names of all functions that a guest can import: those of preview 1.
 pub fn functions() -> impl Iterator<Item = &'static str> {
-    file::CALLS.iter().map(|call| call.name).chain(SOCKETS.iter().chain(OTHERS).copied())
+    file::CALLS.iter().map(|call| call.name).chain(OTHERS.iter().copied())
 }
 
 /// Whether preview 1 has a function of this name.

@@ -2,6 +2,7 @@
 //! by the names of their functions, and imports.
 
 use crate::runtime::{FaultClass, Faults};
+use coyote_abi::guest;
 use std::str::FromStr;
 use wasmparser::{KnownCustom, Parser, Payload};
 
@@ -10,6 +11,8 @@ use wasmparser::{KnownCustom, Parser, Payload};
 pub struct Uses {
     /// The module can request random bytes.
     pub random: bool,
+    /// The module can have sockets.
+    pub sockets: bool,
     /// The module contains the runtime of tokio.
     pub tokio: bool,
     /// The module contains the thread pool of rayon.
@@ -31,8 +34,10 @@ impl Uses {
         for payload in Parser::new(0).parse_all(wasm).map_while(Result::ok) {
             match payload {
                 Payload::ImportSection(imports) => {
-                    let mut imports = imports.into_imports().map_while(Result::ok);
-                    uses.random |= imports.any(|import| import.name == "random_get");
+                    for import in imports.into_imports().map_while(Result::ok) {
+                        uses.random |= import.name == "random_get";
+                        uses.sockets |= ["sock_accept", guest::NET_CONNECT].contains(&import.name);
+                    }
                 }
                 Payload::CustomSection(custom) => {
                     let KnownCustom::Name(names) = custom.as_known() else { continue };
@@ -68,6 +73,7 @@ impl Uses {
                 usual(FaultClass::Seed, self.random && !matches!(random, Some(Random::Stream(_)))),
             )
             .with(FaultClass::Poll, usual(FaultClass::Poll, self.tokio))
+            .with(FaultClass::Split, usual(FaultClass::Split, self.sockets))
     }
 }
 
@@ -104,7 +110,10 @@ mod tests {
         );
         assert_eq!(random, Uses { random: true, ..Uses::default() });
         let both = of("(module (func $_ZN5tokio7runtime2rtE) (func $_RNvCs1_10rayon_core4join))");
-        assert_eq!(both, Uses { tokio: true, rayon: true, random: false });
+        assert_eq!(both, Uses { tokio: true, rayon: true, ..Uses::default() });
+        let sockets = of("(module (import \"coyote\" \"net_connect\" (func (param i32) (result i32))))");
+        assert_eq!(sockets, Uses { sockets: true, ..Uses::default() });
+        assert!(sockets.budgets(None).has(FaultClass::Split) && !both.budgets(None).has(FaultClass::Split));
         assert_eq!(both.environment(&["RAYON_NUM_THREADS=7".into()]), ["TOKIO_WORKER_THREADS=2"]);
         assert_eq!(both.budgets(None).budget(FaultClass::Poll), FaultClass::Poll.row().usual);
         assert!(

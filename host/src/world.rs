@@ -9,6 +9,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The descriptors below it can be listening sockets.
+const LISTENERS_END: u32 = 1024;
+
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
@@ -22,6 +25,8 @@ pub struct World {
     pub preloads: Vec<Mapping>,
     /// Directories of the host that the guest works in.
     pub directories: Vec<Mapping>,
+    /// Descriptors that are listening sockets when tests begin.
+    pub listeners: Vec<u32>,
     /// The files that exist when tests begin, once [`World::open`] has run.
     pub files: Files,
     /// A hash of the preloaded files in hexadecimal, if there are any.
@@ -92,6 +97,20 @@ pub enum WorldError {
     Descriptors,
 }
 
+/// Parses the number of a descriptor for a listening socket.
+///
+/// # Errors
+/// The text is no number of a descriptor, or that of a standard stream. The error says what to give.
+pub fn parse_listener(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (FIRST_DESCRIPTOR..LISTENERS_END).contains(number));
+    number.ok_or_else(|| {
+        format!(
+            "give the number of the descriptor that is to listen, {FIRST_DESCRIPTOR} to {}",
+            LISTENERS_END - 1
+        )
+    })
+}
+
 impl World {
     /// Reads the preloaded directories and creates the files with which tests begin. These files and those that tests
     /// write may take `space` bytes together. Does not look at directories of the host.
@@ -112,6 +131,7 @@ impl World {
             let descriptor = FIRST_DESCRIPTOR + number as u32;
             self.files.preopen_host(descriptor, guest).map_err(|_| WorldError::Descriptors)?;
         }
+        self.files.listen(&self.listeners);
         Ok(())
     }
 

@@ -19,6 +19,14 @@ pub fn announce(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
     code.push(Call { func: import }, at);
 }
 
+/// Announces a call that may have to wait for a socket. The descriptor, the number of the function and its list of buffers
+/// are on the stack. An answer without a meaning is left there.
+pub fn announce_socket_call(draft: &mut Draft, code: &mut Code, site: u32, at: InstrLocId) {
+    let import = draft.suspending(rt::SOCKET_CALL, &[ValType::I32; 5], &[ValType::I32]);
+    call_site(draft, code, site);
+    code.push(Call { func: import }, at);
+}
+
 /// Asks the host whether the following call fails; the object is on the stack. The answer is left there.
 pub fn ask_for_fault(
     draft: &mut Draft,

@@ -1,8 +1,9 @@
-//! The functions of WASI preview 1 on descriptors and paths. A call is a scheduling point, unless it is about
+//! The functions of WASI preview 1 on descriptors, paths and sockets. A call is a scheduling point, unless it is about
 //! a standard stream or only describes how the program was started.
 //!
-//! The instrumenter announces such a call ([`crate::rt::CALL`]) and then makes it, of an import of the
-//! same name and type in [`crate::rt::MODULE`]. The instrumenter and the host share the table of arguments.
+//! The instrumenter announces such a call ([`crate::rt::CALL`], [`crate::rt::SOCKET_CALL`]) and then makes it, of an
+//! import of the same name and type in [`crate::rt::MODULE`]. The instrumenter and the host share the table of
+//! arguments.
 
 use crate::Type;
 
@@ -44,6 +45,7 @@ impl Param {
 }
 
 const SIZE: Param = Param::Result { bytes: 4, align: 4 };
+const FLAGS: Param = Param::Result { bytes: 2, align: 2 };
 const OFFSET: Param = Param::Result { bytes: 8, align: 8 };
 const PRESTAT: Param = Param::Result { bytes: 8, align: 4 };
 const FDSTAT: Param = Param::Result { bytes: 24, align: 8 };
@@ -87,6 +89,16 @@ pub fn crashes(name: &str) -> (bool, bool) {
         "path_unlink_file",
     ];
     (syncs, syncs || names.contains(&name))
+}
+
+/// Whether a call of the function may have to wait, if its descriptor is a socket; and whether the descriptor is
+/// followed by a list of buffers.
+pub fn waits(name: &str) -> Option<bool> {
+    match name {
+        "sock_accept" => Some(false),
+        "fd_read" | "fd_write" | "sock_recv" | "sock_send" => Some(true),
+        _ => None,
+    }
 }
 
 /// Looks a function up by name.
@@ -137,4 +149,8 @@ pub const CALLS: &[FileCall] = &[
     file("path_rename", &[Descriptor, Text, Descriptor, Text]),
     file("path_symlink", &[Text, Descriptor, Text]),
     file("path_unlink_file", &[Descriptor, Text]),
+    file("sock_accept", &[Descriptor, I32, SIZE]),
+    file("sock_recv", &[Descriptor, Scatter, I32, SIZE, FLAGS]),
+    file("sock_send", &[Descriptor, Gather, I32, SIZE]),
+    file("sock_shutdown", &[Descriptor, I32]),
 ];

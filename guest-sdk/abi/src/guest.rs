@@ -58,6 +58,8 @@ pub const CALL_MAIN: &str = "call_main";
 /// An import of which [`IMPORTS`] says what it does. The instrumenter has the host told of every access of memory by
 /// modules that have it.
 pub const WAIT_UNTIL: &str = "wait_until";
+/// See [`IMPORTS`]. A module that has it can have sockets.
+pub const NET_CONNECT: &str = "net_connect";
 /// An import whose calls the instrumenter removes from the module.
 pub const ORDER: &str = "order";
 
@@ -489,6 +491,15 @@ pub const IMPORTS: &[Import] = &[
         "The memory order of the next atomic operation of the calling function, as in C: 0 relaxed, 1 consume, 2 \
          acquire, 3 release, 4 acq_rel, 5 seq_cst; plus 16 times that of a failed compare-exchange, or plus 112 if \
          it follows from this order. The instrumenter removes the call. See coyote_order.h.",
+    ),
+    point(
+        NET_CONNECT,
+        &[("listener", I32)],
+        Some(I32),
+        OpKind::File,
+        "Connects to the listening socket of the option `--listen` with this number, as a simulated peer. Returns the \
+         descriptor of a WASI socket, or a negative error number of WASI: ECONNREFUSED after the program closed the \
+         listening socket.",
     ),
     plain("log", &[("text", I32), ("length", I32)], None, "Writes a UTF-8 line to the log of the iteration."),
 ];

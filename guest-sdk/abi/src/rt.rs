@@ -79,6 +79,17 @@ pub const WASI_PROC_EXIT: &str = "wasi_proc_exit";
 /// `call(object, site)`: the guest is about to call a function of [`crate::file`], or an import that
 /// always gives the same answer. The object is a file descriptor or 0. Suspending.
 pub const CALL: &str = "call";
+/// `socket_call(object, what, list, count, site) -> i32`: takes the place of [`CALL`] and, for files, of [`FAULT_HOOK`]
+/// before functions that may have to wait for a socket ([`crate::file::waits`]), in modules that can have one. `what` is
+/// the number of the function in [`crate::file::CALLS`], `list` and `count` are its list of buffers, if it has one. The
+/// result has no meaning. Suspending.
+pub const SOCKET_CALL: &str = "socket_call";
+/// `socket_poll(in, out, subscriptions, events, site) -> i32`: takes the place of [`WASI_POLL_ONEOFF`] in modules that can
+/// have sockets: waits. The result is for [`SOCKET_EVENTS`], which must follow. Suspending.
+pub const SOCKET_POLL: &str = "socket_poll";
+/// `socket_events(in, out, subscriptions, events, waited: i32) -> i32`: writes the events of a poll, after
+/// [`SOCKET_POLL`], which returned `waited`. Returns the error number of the poll.
+pub const SOCKET_EVENTS: &str = "socket_events";
 /// `fault_hook(object, hook, what, site) -> i32`: what follows may fail, see [`FaultHook`]: 0 if it does not. Suspending.
 /// Only in modules that are instrumented for faults of its class.
 pub const FAULT_HOOK: &str = "fault_hook";

@@ -418,6 +418,13 @@ static inline void coyote_point_write(uint32_t object) {
   coyote_raw_write_point(object);
 }
 
+/* Connects to the listening socket that the option --listen made at this descriptor, as a simulated peer. Returns the
+ * descriptor of the connection, for read, write, send, recv, poll, shutdown and close; or a negative error number:
+ * -ECONNREFUSED if the program has closed the listening socket. docs/wasi.md */
+static inline int coyote_net_connect(int listener) {
+  return (int)coyote_raw_net_connect((uint32_t)listener);
+}
+
 /* Blocks until `predicate(argument)` is not 0. An evaluation is one step. After one that was 0, the worker is blocked
  * until another worker has changed memory that the evaluation accessed, or has called coyote_point_write for an object
  * for which the evaluation called coyote_point_read. Where the predicate holds it may also change memory; else it must

@@ -345,6 +345,12 @@ uint32_t coyote_raw_call_entry(uint32_t entry, uint32_t argument);
 COYOTE_IMPORT("order")
 void coyote_raw_order(uint32_t orders);
 
+/* Connects to the listening socket of the option `--listen` with this number, as a
+ * simulated peer. Returns the descriptor of a WASI socket, or a negative error number
+ * of WASI: ECONNREFUSED after the program closed the listening socket. (point) */
+COYOTE_IMPORT("net_connect")
+uint32_t coyote_raw_net_connect(uint32_t listener);
+
 /* Writes a UTF-8 line to the log of the iteration. */
 COYOTE_IMPORT("log")
 void coyote_raw_log(uint32_t text, uint32_t length);

@@ -175,6 +175,8 @@ mod tests {
         "condvar_destroy",
         "mutex_kind",
         "misuse",
+        // Declared where there is `std::net`.
+        guest::NET_CONNECT,
         guest::CALL_MAIN,
         guest::CALL_ENTRY,
         guest::ORDER,

@@ -11,7 +11,7 @@ use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, FaultClass, Faults, Timers};
 use crate::settings::{FAIR_FACTOR, MEMORY_MIB_MAX, STEPS_MAX};
 use crate::uses::Random;
-use crate::world::{Mapping, World};
+use crate::world::{Mapping, World, parse_listener};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use coyote_instrumenter::{HeapPoints, Instrumented, Options, Points};
@@ -185,6 +185,10 @@ pub struct ExecuteArgs {
     /// searches [can be repeated]
     #[arg(long, value_name = "HOST[::GUEST]")]
     pub dir: Vec<String>,
+    /// Begin with a listening socket at this descriptor, to which the test connects as a simulated peer; the root directory
+    /// is 3 otherwise, so 4 is the first that is free [can be repeated]
+    #[arg(long, value_name = "DESCRIPTOR", value_parser = parse_listener)]
+    pub listen: Vec<u32>,
     /// Do not use the artifact cache
     #[arg(long)]
     pub no_cache: bool,
@@ -227,6 +231,10 @@ impl ExecuteArgs {
         if fair < unfair {
             bail!("--max-steps {unfair} {fair}: the bound of fair strategies must not be the smaller one");
         }
+        if let Some(twice) = (1..self.listen.len()).find(|at| self.listen[..*at].contains(&self.listen[*at]))
+        {
+            bail!("--listen {}: given twice", self.listen[twice]);
+        }
         let memory_bytes_max = (self.max_memory as usize) << 20;
         let mappings = |texts: &[String]| texts.iter().map(|t| Mapping::parse(t)).collect();
         let mut world = World {
@@ -238,6 +246,7 @@ impl ExecuteArgs {
             environment: self.env.clone(),
             preloads: mappings(&self.preload),
             directories: mappings(&self.dir),
+            listeners: self.listen.clone(),
             ..World::default()
         };
         world.open(memory_bytes_max).context("--preload")?;

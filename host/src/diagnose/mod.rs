@@ -228,6 +228,10 @@ pub(crate) fn doing(
             format!("waits for the end of {}", runtime.title(awaited))
         }
         Request::Sleep { .. } if blocked => "sleeps".into(),
+        Request::Socket { .. } | Request::Poll { .. } if blocked => match runtime.awaited_sockets(id) {
+            Some(awaited) if !awaited.is_empty() => format!("waits for {awaited}"),
+            _ => "sleeps".into(),
+        },
         Request::WaitUntil if blocked => "waits until its predicate holds".into(),
         Request::Assume => "stopped at an assumption that does not hold".into(),
         _ if pending.operation.object != 0 => {

@@ -6,7 +6,7 @@ use crate::machine::stack::main_stack_alone;
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
-use crate::results::{ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, Watch};
+use crate::results::{ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch};
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
 use coyote_instrumenter::Points;
@@ -57,6 +57,9 @@ fn of_points(plan: &Plan) -> Vec<String> {
     }
     if !plan.settings.faults.has(FaultClass::Poll) && Uses::of(&plan.artifact.original).tokio {
         assumptions.push(ONE_ORDER_OF_POLLS.into());
+    }
+    if !plan.settings.faults.has(FaultClass::Split) && !plan.settings.world.listeners.is_empty() {
+        assumptions.push(WHOLE_MESSAGES.into());
     }
     assumptions
 }

@@ -22,24 +22,15 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         rt::FAULT_HOOK,
         |mut guest: Guest, object: i32, hook: i32, what: i32, site: i32| -> (i32, i32) {
             let hook = FaultHook::from_argument(hook).expect("it comes from our instrumenter");
+            if hook == FaultHook::File {
+                return file_call(&mut guest, object as u32, what as u32, site);
+            }
             let opportunity = opportunity(settled(&mut guest), hook, object as u32, what as u32);
             if let Some((class, ways)) = opportunity {
-                let object = match hook {
-                    FaultHook::File => object as u32 as u64,
-                    _ => of_site(class as u32),
-                };
                 let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
-                return announce(&mut guest, site, object, request);
+                return announce(&mut guest, site, of_site(class as u32), request);
             }
-            match hook {
-                // The same announcement as without the hook.
-                FaultHook::File => {
-                    let result = guest.data_mut().call_point(site as u32, object as u32);
-                    let operation = |host: &Host| host.operation(site as u32, u64::from(object as u32));
-                    (0, accessed(&mut guest, result, operation))
-                }
-                _ => (0, 0),
-            }
+            (0, 0)
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::ALLOCATION_FAILED, |mut guest: Guest| {
@@ -53,12 +44,23 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
+/// Announces a call of the function with this number on a file, which may fail.
+pub fn file_call(guest: &mut Guest, descriptor: u32, what: u32, site: i32) -> (i32, i32) {
+    if let Some((class, ways)) = opportunity(settled(guest), FaultHook::File, descriptor, what) {
+        let request = Request::Fault { budget: BudgetId::Class(class), ways, point: 0 };
+        return announce(guest, site, descriptor.into(), request);
+    }
+    // The same announcement as without faults.
+    let result = guest.data_mut().call_point(site as u32, descriptor);
+    (0, accessed(guest, result, |host| host.operation(site as u32, descriptor.into())))
+}
+
 /// The class of the fault that may happen now, and the number of its ways.
 fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(FaultClass, u32)> {
     let runtime = &host.scheduler.runtime;
     let worker = host.scheduler.running?;
     let (class, ways) = match hook {
-        FaultHook::File if runtime.files.is_stream(object) => return None,
+        FaultHook::File if runtime.files.is_stream(object) || runtime.files.is_socket(object) => return None,
         FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
         FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
         FaultHook::Random if runtime.faults().budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),

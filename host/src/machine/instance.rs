@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::parts::Instances;
-use super::{MachineError, assemblyscript, imports, references, stubs, wasi};
+use super::{MachineError, assemblyscript, imports, references, sockets, stubs, wasi};
 use crate::artifact::Artifact;
 use coyote_abi::rt;
 use coyote_instrumenter::COUNTERS;
@@ -55,7 +55,7 @@ pub(super) fn instantiate(
     store.limiter(|host| host);
     let mut linker = Linker::new(artifact.engine());
     imports::define(&mut linker).map_err(failed)?;
-    wasi::define(&mut linker, artifact.module()).map_err(failed)?;
+    wasi::define(&mut linker).and_then(|()| sockets::define(&mut linker)).map_err(failed)?;
     stubs::define(&mut linker, artifact).map_err(failed)?;
     assemblyscript::define(&mut linker, artifact.module(), &artifact.options.stubs).map_err(failed)?;
     let root = artifact.code().roots();

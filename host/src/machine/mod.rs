@@ -1,8 +1,8 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `assemblyscript`
-//! and `stubs`. These work on the [`host`], which includes [`directories`] of the real one. Its [`scheduler`] chooses
-//! which worker goes on. [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there,
+//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `sockets`,
+//! `assemblyscript` and `stubs`. These work on the [`host`], which includes [`directories`] of the real one. Its
+//! [`scheduler`] chooses which worker goes on. [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there,
 //! [`owners`] which worker owns it, and [`lease`] what a worker may access without a call of the host, at the `gate`.
 //! [`stack`] reads suspended stacks, `trap` interprets traps, [`panic`] reads the message with which Rust aborted, and
 //! `limits` recognises limits of this tool. `snapshot` and `fingerprint` work on the whole state, which can also be set
@@ -33,6 +33,7 @@ mod parts;
 mod references;
 pub mod scheduler;
 mod snapshot;
+mod sockets;
 pub mod stack;
 mod stubs;
 mod thread_names;

@@ -367,7 +367,7 @@ impl fmt::Display for Note {
             }
             Note::RefusedCalls(names) => write!(
                 f,
-                "The guest called {}, which is not implemented: the calls failed with ENOTSUP.",
+                "The guest called {} with a descriptor that is no socket: --listen N makes one (docs/wasi.md).",
                 joined(names)
             ),
             Note::LeftBlocked(workers) => write!(

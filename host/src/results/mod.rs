@@ -76,6 +76,9 @@ pub const ONE_ORDER_OF_POLLS: &str = "tasks polled in tokio's own order";
 /// The assumption that the guest gets the same random bytes in every execution.
 pub const ONE_STREAM: &str = "the same random bytes in every execution";
 
+/// An assumption of searches without a budget for faults of class `split`.
+pub const WHOLE_MESSAGES: &str = "what is sent over sockets arrives whole";
+
 /// Why an exploration stopped. If parts stopped for several reasons, the last one in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stop {

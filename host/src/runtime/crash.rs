@@ -7,6 +7,7 @@
 //! kept.
 
 use super::files::disk::OBJECT;
+use super::polled::Polled;
 use super::{FaultClass, Performed, Runtime};
 use coyote_strategies::{Class, Effect, Event, WorkerId, WorkerState};
 
@@ -52,7 +53,8 @@ impl Runtime {
             worker.request = super::Request::Step;
             (worker.waiting, worker.wake) = (false, None);
             (worker.atomic_depth, worker.atomic_ticks, worker.failure) = (0, 0, 0);
-            worker.suppressed = 0;
+            (worker.suppressed, worker.socket_fault) = (0, None);
+            worker.polled = Polled::default();
             // The stack was in memory that is lost.
             (worker.start.stack, worker.stack_block) = (None, None);
             self.forget_predicate(id);

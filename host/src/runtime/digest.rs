@@ -100,6 +100,8 @@ impl Runtime {
                 worker_local_word,
                 random,
                 failure,
+                socket_fault,
+                polled,
                 idle_steps,
                 // Also in the worker's frames, like the object and size of its operation.
                 copy_source: _,
@@ -114,6 +116,7 @@ impl Runtime {
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
+                (socket_fault, polled).hash(h);
                 (suppressed, predicate.as_ref().map(|predicate| predicate.state())).hash(h);
             });
             sum = sum.wrapping_add(hash);

@@ -163,6 +163,7 @@ impl Runtime {
             self.touch_place(queue, Effect::Write);
             self.leave_queue(id, queue);
         }
+        self.touch_wait(id);
         if let Request::Lock { lock, .. } = self.worker(id).request {
             // Other workers kept it from taking the lock in time.
             self.touch_place(lock.place(), Effect::Read);
@@ -175,7 +176,9 @@ impl Runtime {
         self.workers[id.index()].wake = Some(how);
         if how == Wake::Notified {
             self.touch_worker(Class::Wake, Effect::Enable, id);
-            if self.clock.cancel(id) {
+            // A poll may find nothing, and then goes on waiting for its time.
+            let polls = matches!(self.worker(id).request, Request::Poll { .. });
+            if !polls && self.clock.cancel(id) {
                 self.footprint.touch(Class::Clock, Effect::Write, 0);
             }
             if let Some(by) = self.current {

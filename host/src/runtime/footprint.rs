@@ -187,6 +187,11 @@ impl Footprint {
     }
 }
 
+/// The wait for sockets of the worker with this key, as an object: distinct from others of [`Class::Other`].
+pub fn wait_object(key: u64) -> u64 {
+    1 << 61 | key >> 3
+}
+
 /// An access of `length` bytes of guest memory; `None` if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     let size = length.min(u64::from(u32::MAX)) as u32;
@@ -294,6 +299,9 @@ impl Runtime {
                 add(lock.place().class, Effect::Read, lock.place().address);
             }
             add(Class::Clock, Effect::Write, 0);
+            if let Request::Socket { .. } | Request::Poll { .. } = worker.request {
+                into.push(Access::new(Class::Other, Effect::Write, wait_object(worker.key)));
+            }
             return into.push(wake(Effect::Enable));
         }
         let awaits = match worker.wake {

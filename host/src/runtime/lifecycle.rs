@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::awaits::Awaits;
+use super::polled::Polled;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 use std::collections::BTreeMap;
@@ -76,6 +77,8 @@ impl Runtime {
             idle_steps: 0,
             random: self.first_random(key),
             failure: 0,
+            socket_fault: None,
+            polled: Polled::default(),
             copy_source: 0,
             ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
         });

@@ -17,7 +17,7 @@
 //! - `sync`: the sync objects; `clock`: virtual time.
 //! - [`idle`]: when no worker has anything to do, so that time may pass.
 //! - [`worker_local_word`]: a word of memory with a separate value for each worker.
-//! - [`files`]: the guest's files.
+//! - [`files`]: the guest's files and sockets; [`sockets`]: waits for sockets, `polled` of which.
 //! - `output`: what the guest prints.
 //! - `harness`: where a test begins and ends within a test harness.
 //! - `footprint`: what a step touches; [`stream`]: events for observers; [`released`]: knowledge that sync objects pass
@@ -48,9 +48,11 @@ mod opportunities;
 mod output;
 pub mod panic;
 mod perform;
+pub mod polled;
 mod predicate;
 mod predicates;
 pub mod released;
+pub mod sockets;
 mod stacks;
 pub mod stream;
 mod sync;
@@ -394,6 +396,7 @@ impl Runtime {
         let mut session = self.session(worker);
         let served = session.serve(call);
         let printed = session.printed.take();
+        self.follow_sockets();
         if let (Some(worker), Some((stream, text))) = (worker, printed) {
             self.print(worker, stream, text);
         }
@@ -406,9 +409,10 @@ impl Runtime {
     }
 
     fn session(&mut self, worker: Option<WorkerId>) -> Session<'_> {
+        let socket_fault = worker.and_then(|worker| self.workers[worker.index()].socket_fault.take());
         let Runtime { files, clock, footprint, steps, call_stack, .. } = self;
         let origin = Origin { worker, step: *steps, stack: call_stack.take().unwrap_or_default() };
-        Session { files, clock, footprint, origin, printed: None }
+        Session { files, clock, footprint, origin, socket_fault, printed: None }
     }
 
     /// The next number of the worker's random stream: splitmix64 from its key on.

@@ -11,6 +11,7 @@
 //! Everything that the node's workers did happens before what follows the semaphore's post.
 
 use super::files::disk::OBJECT;
+use super::polled::Polled;
 use super::stream::{HbObject, SyncKind};
 use super::worker::NodeId;
 use super::{FaultClass, Mutant, ObjectId, Performed, Runtime};
@@ -66,6 +67,7 @@ impl Runtime {
             crash.ended.push(id);
             self.stop(id, semaphore);
         }
+        self.follow_sockets();
         crash.node = Some(node.name);
         self.crashes.push(crash);
         self.stream.begin_step(Some(by));
@@ -83,7 +85,8 @@ impl Runtime {
         let worker = &mut self.workers[id.index()];
         let waits = worker.waiting && worker.wake.is_none();
         let queue = worker.request.queue().filter(|queue| waits && queue.class != Class::Barrier);
-        (worker.waiting, worker.wake, worker.failure) = (false, None, 0);
+        (worker.waiting, worker.wake, worker.failure, worker.socket_fault) = (false, None, 0, None);
+        worker.polled = Polled::default();
         if let Some(queue) = queue {
             self.touch_place(queue, Effect::Write);
             self.leave_queue(id, queue);

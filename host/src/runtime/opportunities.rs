@@ -18,7 +18,12 @@ impl Runtime {
     /// Whether this is an opportunity: the class was given a budget, of which nothing may be left, and the test has
     /// begun.
     pub fn may_fail(&self, class: FaultClass) -> bool {
-        self.faults.has(class) && (self.harness == Harness::None || self.in_test())
+        self.faults.has(class) && self.has_begun()
+    }
+
+    /// Whether the test has begun, if there is a test harness.
+    pub(super) fn has_begun(&self) -> bool {
+        self.harness == Harness::None || self.in_test()
     }
 
     /// Takes the way in which the running worker's present call fails, which was chosen just before; 0 if it

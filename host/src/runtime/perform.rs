@@ -55,7 +55,8 @@ impl Runtime {
             |act: Act, place: ObjectId, state: ObjectState| misuse(Misuse::Object { act, place, state });
         let worker = &self.workers[id.index()];
         let of_two_halves =
-            matches!(request, Request::Lock { .. } | Request::Relock { .. } | Request::WaitUntil);
+            matches!(request, Request::Lock { .. } | Request::Relock { .. } | Request::WaitUntil)
+                || matches!(request, Request::Socket { .. } | Request::Poll { .. });
         if worker.waiting && !of_two_halves {
             return self.waited(id, request);
         }
@@ -152,6 +153,11 @@ impl Runtime {
                     None => bug(BugKind::Trap, Evidence::Trap(Trap::WaitOutside { address })),
                 }
             }
+            Request::Socket { descriptor, function, bytes, ways } => {
+                self.await_socket(id, (descriptor, function, bytes, ways), values)
+            }
+            Request::Poll { span_ns } => self.poll(id, span_ns),
+            Request::Connect { listener } => self.connect(id, listener),
             Request::Outside { object, effect } => self.outside(id, object, effect),
             Request::WaitUntil => self.evaluate(id),
             Request::ChooseBool => self.chosen(2, values),

@@ -200,6 +200,8 @@ pub enum HbObject {
     Wake { worker: WorkerId, queue: Option<ObjectId> },
     /// An annotation by the guest at an address: `happens_before` and `happens_after`.
     Annotated(u32),
+    /// What has arrived at an end of a connection, or connections at a listening socket: see [`super::files::sockets`].
+    Socket(u64),
 }
 
 /// How a worker and an object exchange knowledge of what happened before.

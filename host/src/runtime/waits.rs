@@ -23,7 +23,7 @@ impl Runtime {
     }
 
     /// Ends the wait of a worker that goes on. Returns what ended it.
-    fn end_wait(&mut self, id: WorkerId) -> Option<Wake> {
+    pub(super) fn end_wait(&mut self, id: WorkerId) -> Option<Wake> {
         let worker = &mut self.workers[id.index()];
         worker.waiting = false;
         let (wake, key) = (worker.wake.take(), worker.key);

@@ -2,6 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
+use super::polled::{Polled, SocketFault};
 use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
@@ -95,6 +96,24 @@ pub enum Request {
         /// The value that a compare-exchange compares with.
         expected: u64,
         orders: Orders,
+    },
+    /// A call of a function that may have to wait for a socket: see [`super::sockets`].
+    Socket {
+        descriptor: u32,
+        /// Its number in [`coyote_abi::file::CALLS`].
+        function: u8,
+        /// Bytes that it may transfer.
+        bytes: u32,
+        /// Number of ways in which it may fail if the descriptor is a file.
+        ways: u8,
+    },
+    /// Waits for one of the sockets that the worker polls.
+    Poll {
+        span_ns: Option<u64>,
+    },
+    /// Makes a connection.
+    Connect {
+        listener: u32,
     },
     /// A read point or a write point of state outside of memory.
     Outside {
@@ -217,6 +236,10 @@ pub struct Worker {
     /// The way in which its next call fails, 0 if it does not. There is no state between the choice and that
     /// call.
     pub failure: u32,
+    /// The same for its next call on a socket.
+    pub socket_fault: Option<SocketFault>,
+    /// The sockets for which it waits.
+    pub polled: Polled,
     /// The address from which its announced `memory.copy` reads.
     pub copy_source: u32,
     /// The last instruction that it announced of those with a site for each memory order: its first site, and the

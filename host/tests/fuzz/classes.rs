@@ -322,6 +322,35 @@ pub static CLASSES: &[Class] = &[
         ..PLAIN
     },
     Class {
+        name: "sockets",
+        templates: &[
+            "K($r, write(peer, \"$k$k\", 2));",
+            "K($r, write(served, \"$k\", 1));",
+            "K($r, take(served));",
+            "K($r, take(peer));",
+            "K($r, take(served));",
+            "K($r, polled(served, peer, 0));",
+            "K($r, polled(peer, served, $k));",
+            "K($r, polled(LISTENER, served, -1));",
+            "K($r, shutdown(served, SHUT_WR));",
+            "K($r, shutdown(peer, SHUT_RDWR));",
+            "K($r, close(peer));",
+            "K($r, close(served));",
+            "K($r, close(LISTENER));",
+            "K($r, accepted());",
+            "K($r, accepted());",
+            "K($r, coyote_net_connect(LISTENER));",
+            "K($r, coyote_net_connect(LISTENER));",
+            "K($r, fcntl(served, F_SETFL, O_NONBLOCK));",
+            "K($r, fcntl(LISTENER, F_SETFL, O_NONBLOCK));",
+            "o.x = $k;",
+            "K($r, o.x);",
+        ],
+        tail: "keep(0, 8, polled(served, peer, 0));",
+        faults: true,
+        ..PLAIN
+    },
+    Class {
         name: "directories",
         templates: &[
             "K($r, chdir(\"/d\"));",

@@ -64,6 +64,7 @@ pub fn settings(faults: Faults, exact_addresses: bool) -> Settings {
     let memory_bytes_max = 5 << 20;
     let defaults = Settings::default();
     let mut world = World::clone(&defaults.world);
+    world.listeners = vec![40];
     world.open(memory_bytes_max).unwrap();
     // The ends of a program are what it observes; a data race that a sampler reports is none.
     let mut detectors = defaults.detectors.clone();

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <threads.h>
 #include <time.h>
@@ -67,6 +69,8 @@ static pthread_key_t key, other_key;
 static int *volatile pointer[2];
 static FILE *file;
 static int fd;
+enum { LISTENER = 40 };
+static int peer, served;
 enum { STACK_PAGES = 8 };
 static uint32_t pages;
 
@@ -248,6 +252,27 @@ static NOINLINE int here(void) {
   return getcwd(name, sizeof name) ? name[1] : -1;
 }
 
+/* The library for WASI reads through the pointers to the address, also where these are null. */
+static NOINLINE int accepted(void) {
+  struct sockaddr address;
+  socklen_t size = sizeof address;
+  int connection = accept(LISTENER, &address, &size);
+  return connection < 0 ? -errno : connection;
+}
+
+static NOINLINE int take(int socket) {
+  unsigned char bytes[2] = {0, 0};
+  int count = (int)read(socket, bytes, 2);
+  return count < 0 ? -errno : count * 1000000 + bytes[0] * 1000 + bytes[1];
+}
+
+/* Which of two sockets is ready for reading, and the second one for writing. */
+static NOINLINE int polled(int one, int other, int seconds) {
+  struct pollfd waits[2] = {{one, POLLIN, 0}, {other, POLLIN | (seconds < 0 ? 0 : POLLOUT), 0}};
+  int count = poll(waits, 2, seconds < 0 ? -1 : seconds * 1000);
+  return count < 0 ? -errno : count * 1000000 + waits[0].revents * 1000 + waits[1].revents;
+}
+
 /* The compiler must not leave the call out. */
 static NOINLINE void *allocate(int size) {
   void *volatile block = malloc(size);
@@ -277,6 +302,8 @@ COYOTE_SETUP {
   lseek(fd, 0, SEEK_SET);
   mkdir("/d", 0777);
   mkdir("/e", 0777);
+  peer = coyote_net_connect(LISTENER);
+  served = accepted();
   /* Behind what the stacks of all threads take. */
   pages = __builtin_wasm_memory_size(0) + STACK_PAGES;
 }

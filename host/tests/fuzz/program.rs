@@ -12,6 +12,8 @@ pub const FAULTED: &[FaultClass] = &[
     FaultClass::Io,
     FaultClass::Alloc,
     FaultClass::Clock,
+    FaultClass::Net,
+    FaultClass::Split,
 ];
 use std::fmt::Write;
 

@@ -14,6 +14,7 @@ use coyote_wasm::runtime::{FaultClass, Faults, Timers};
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
+use coyote_wasm::world::{World, parse_listener};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ impl Expected {
             Some("atomic") => Points::Atomic,
             Some(other) => panic!("{self:?}: --points {other}"),
         };
-        let known = ["--points", "--faults", "--crash-model", "--memory", "--races", "--timers"]
+        let known = ["--points", "--faults", "--crash-model", "--memory", "--races", "--timers", "--listen"]
             .map(|name| 2 * usize::from(self.option(name).is_some()));
         let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
         assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
@@ -95,6 +96,12 @@ impl Expected {
             None => {}
             Some("ordered") => settings.timers = Timers::Ordered,
             Some(other) => panic!("{self:?}: --timers {other}"),
+        }
+        if let Some(listener) = self.option("--listen") {
+            let mut world = World::clone(&settings.world);
+            world.listeners = vec![parse_listener(listener).unwrap()];
+            world.open(settings.memory_bytes_max).unwrap();
+            settings.world = Arc::new(world);
         }
         if let Some(model) = self.option("--crash-model") {
             settings.crash_model = model.parse().unwrap();

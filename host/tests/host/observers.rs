@@ -232,6 +232,7 @@ fn no_edge_is_invented() {
                         HbObject::Start(_) => "Start".into(),
                         HbObject::End(_) => "End".into(),
                         HbObject::Annotated(_) => "Annotated".into(),
+                        HbObject::Socket(_) => "Socket".into(),
                         HbObject::Wake { .. } => "Wake".into(),
                     }));
                     if let Some(worker) = process {

@@ -26,10 +26,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("proc_raise", "(param i32) (result i32)"),
     ("random_get", "(param i32 i32) (result i32)"),
     ("sched_yield", "(result i32)"),
-    ("sock_accept", "(param i32 i32 i32) (result i32)"),
-    ("sock_recv", "(param i32 i32 i32 i32 i32 i32) (result i32)"),
-    ("sock_send", "(param i32 i32 i32 i32 i32) (result i32)"),
-    ("sock_shutdown", "(param i32 i32) (result i32)"),
 ];
 
 /// A module that imports all of them. `(call $is A B)` traps unless its arguments are equal.

@@ -1,6 +1,8 @@
 //! The runtime's state and steps, one by one, without a guest: what its fingerprint distinguishes, and what
 //! each operation touches.
 
+mod sockets;
+
 use coyote_abi::file::CALLS;
 use coyote_wasm::runtime::files::{Call, Files, Served};
 use coyote_wasm::runtime::heap::Heap;
@@ -128,7 +130,7 @@ fn states() -> Vec<(&'static str, Runtime)> {
         runtime.tells_time = true;
         runtime
     };
-    vec![
+    let others = vec![
         ("nothing", three()),
         ("a worker more", changed(|r| _ = execute(r, MAIN, Request::Spawn(START), &[]))),
         (
@@ -376,7 +378,8 @@ fn states() -> Vec<(&'static str, Runtime)> {
                 r.heap.exit(FIRST, (0, 0, u32::MAX));
             }),
         ),
-    ]
+    ];
+    others.into_iter().chain(sockets::states()).collect()
 }
 
 #[test]

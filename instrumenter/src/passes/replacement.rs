@@ -14,13 +14,16 @@
 //! local.get 4 local.get 5 local.get 6 call $coyote_rt.fd_read
 //! ```
 //!
+//! In a module that can have sockets, `coyote_rt.socket_call` replaces `coyote_rt.call` where the function may have to wait
+//! for a socket, and `poll_oneoff` becomes two calls: one that waits, and one that writes the events.
+//!
 //! With faults of class `io`, `coyote_rt.fault_hook` replaces `coyote_rt.call`. Calls of `clock_time_get` and
 //! `random_get` are treated in the same way with the classes `clock` and `random`. With `crash`, the hook is
 //! also called before and after calls at which the program may crash, with another site.
 
 use super::stubs::Stub;
 use crate::Location;
-use crate::announce::{announce, ask_for_fault, call_site};
+use crate::announce::{announce, announce_socket_call, ask_for_fault, call_site};
 use crate::check::WASI;
 use crate::code::Code;
 use crate::draft::Draft;
@@ -45,7 +48,11 @@ pub enum Replacement {
         hook: Option<(FaultHook, u32)>,
         /// Whether the program may crash before and after the call.
         crashes: (bool, bool),
+        /// The number of a function that may have to wait for a socket, and whether it has a list of buffers.
+        waits: Option<(u32, bool)>,
     },
+    /// `poll_oneoff` where it may wait for sockets: a suspending import, and one that writes the events.
+    Poll { wait: FunctionId, events: FunctionId },
     /// No call at all: see `stubs`.
     Stub(Stub),
 }
@@ -54,6 +61,7 @@ impl Replacement {
     pub fn kind(&self) -> OpKind {
         match self {
             Replacement::Suspending { kind, .. } => *kind,
+            Replacement::Poll { .. } => OpKind::Sleep,
             Replacement::Announced { hook: Some((FaultHook::Clock | FaultHook::Random, _)), .. } => {
                 OpKind::Fault
             }
@@ -75,7 +83,24 @@ impl Replacement {
                 call_site(draft, code, site);
                 code.push(Call { func: *import }, at);
             }
-            Replacement::Announced { import, params, descriptor, hook, crashes } => {
+            Replacement::Poll { wait, events } => {
+                let arguments: Vec<_> = (0..4).map(|_| draft.module.locals.add(ValType::I32)).collect();
+                arguments.iter().rev().for_each(|local| {
+                    code.set(*local);
+                });
+                arguments.iter().for_each(|local| {
+                    code.get(*local);
+                });
+                call_site(draft, code, site);
+                code.push(Call { func: *wait }, at);
+                let waited = draft.module.locals.add(ValType::I32);
+                code.set(waited);
+                arguments.iter().chain([&waited]).for_each(|local| {
+                    code.get(*local);
+                });
+                code.call(*events);
+            }
+            Replacement::Announced { import, params, descriptor, hook, crashes, waits } => {
                 // One site for both: traces identify a site by its place.
                 let crash =
                     if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
@@ -89,9 +114,19 @@ impl Replacement {
                     code.set(*local);
                 });
                 code.tee(object).get(object);
-                match hook {
-                    None => announce(draft, code, site, at),
-                    Some(hook) => {
+                match (waits, hook) {
+                    (Some((what, lists)), _) => {
+                        code.i32(*what as i32);
+                        if *lists {
+                            code.get(above[0]).get(above[1]);
+                        } else {
+                            code.i32(0).i32(0);
+                        }
+                        announce_socket_call(draft, code, site, at);
+                        code.add(Drop {});
+                    }
+                    (None, None) => announce(draft, code, site, at),
+                    (None, Some(hook)) => {
                         ask_for_fault(draft, code, *hook, site, at);
                         // The host stores the answer and uses it in the call.
                         code.add(Drop {});
@@ -129,6 +164,13 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
             _ => None,
         })
         .collect();
+    // Without these, no descriptor is a connection.
+    let sockets = imported.iter().any(|(_, module, name)| {
+        matches!(
+            (module.as_str(), name.as_str()),
+            (WASI, "sock_accept") | (guest::MODULE, guest::NET_CONNECT)
+        )
+    });
     let mut replaced = BTreeMap::new();
     for (id, module, name) in imported {
         let stub = Stub::of(draft, &module, &name, id);
@@ -151,6 +193,12 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 (draft.suspending(rt::THREAD_SPAWN, &[I32; 2], &[I32]), OpKind::Spawn)
             }
             (WASI, "sched_yield") => (draft.suspending(rt::WASI_SCHED_YIELD, &[I32], &[I32]), OpKind::Yield),
+            (WASI, "poll_oneoff") if sockets => {
+                let wait = draft.suspending(rt::SOCKET_POLL, &[I32; 5], &[I32]);
+                let events = draft.import(rt::SOCKET_EVENTS, &[I32; 5], &[I32]);
+                replaced.insert(id, Replacement::Poll { wait, events });
+                continue;
+            }
             (WASI, "poll_oneoff") => {
                 (draft.suspending(rt::WASI_POLL_ONEOFF, &[I32; 5], &[I32]), OpKind::Sleep)
             }
@@ -162,25 +210,22 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 let number = file::CALLS.iter().position(|other| other == call).expect("it is in the table");
                 let hook = draft.options.fails("io").then_some((FaultHook::File, number as u32));
                 let crashes = if draft.options.fails("crash") { file::crashes(name) } else { NEVER };
-                replaced.insert(id, Replacement::Announced { import, params, descriptor, hook, crashes });
+                let waits = file::waits(name).filter(|_| sockets).map(|lists| (number as u32, lists));
+                let announced = Replacement::Announced { import, params, descriptor, hook, crashes, waits };
+                replaced.insert(id, announced);
                 continue;
             }
             (WASI, "clock_time_get") if draft.options.fails("clock") => {
                 let params = vec![I32, ValType::I64, I32];
                 let import = draft.import("clock_time_get", &params, &[I32]);
                 let hook = Some((FaultHook::Clock, 0));
-                let announced =
-                    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER };
-                replaced.insert(id, announced);
+                replaced.insert(id, plain(import, params, hook));
                 continue;
             }
             (WASI, "random_get") if draft.options.fails("random") => {
                 let import = draft.import("random_get", &[I32; 2], &[I32]);
                 let hook = Some((FaultHook::Random, 0));
-                let params = vec![I32; 2];
-                let announced =
-                    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER };
-                replaced.insert(id, announced);
+                replaced.insert(id, plain(import, vec![I32; 2], hook));
                 continue;
             }
             (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),
@@ -189,6 +234,11 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
         replaced.insert(id, Replacement::Suspending { import, kind });
     }
     replaced
+}
+
+/// The replacement of a function whose first argument is the object of its fault.
+fn plain(import: FunctionId, params: Vec<ValType>, hook: Option<(FaultHook, u32)>) -> Replacement {
+    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER, waits: None }
 }
 
 fn val_type(ty: Type) -> ValType {

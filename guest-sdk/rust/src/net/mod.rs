@@ -30,12 +30,15 @@
 //!
 //! - `datagram`: messages of any type; `stream`: bytes in order.
 //! - `node`: nodes that are started, crash and start again. `link`: links and their faults; `wait`: waiting for what arrives later.
+//! - `wasi`, on that target: connections to servers that are written with `std::net`.
 
 mod datagram;
 mod link;
 mod node;
 mod stream;
 mod wait;
+#[cfg(target_os = "wasi")]
+pub mod wasi;
 
 pub use datagram::Socket;
 pub use node::Running;

@@ -121,6 +121,10 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         let what = facts.runtime.awaited_text(task);
         return Some(format!("{} awaits {what}, and nobody is left to wake it", facts.name(task)));
     }
+    let on_socket = |id: &WorkerId| facts.runtime.awaited_sockets(*id).filter(|what| !what.is_empty());
+    if let Some((id, what)) = stuck.iter().find_map(|id| Some((*id, on_socket(id)?))) {
+        return Some(format!("{} waits for {what}, and nobody is left to send or connect", facts.name(id)));
+    }
     let queues = stuck.iter().filter_map(|id| facts.queue(*id));
     let places: std::collections::BTreeSet<ObjectId> = queues.collect();
     places.into_iter().find_map(|place| facts.notifications(place, &stuck))
@@ -412,6 +416,9 @@ impl Facts<'_> {
         match runtime.worker(id).request {
             Request::Join { handle } => {
                 Some(format!("{name} for the end of {}", self.name(runtime.worker_of(handle)?)))
+            }
+            Request::Socket { .. } | Request::Poll { .. } => {
+                Some(format!("{name} for {}", runtime.awaited_sockets(id)?))
             }
             request => Some(format!("{name} for {}{}", self.object(request.wants()?), self.held(id))),
         }

@@ -44,8 +44,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
 /// The addresses to which an answer is written.
 #[derive(Default)]
 struct Targets {
-    /// The fixed result.
-    result: Option<u32>,
+    /// The fixed results, in order: address and size.
+    results: Vec<(u32, u32)>,
     /// Buffers for the data that is read, in order: address and length.
     buffers: Vec<(u32, u32)>,
 }
@@ -83,6 +83,9 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
         },
     };
     let answer = failures::after(way, answer);
+    if function.name.starts_with("sock_") && matches!(answer.error, Some(Errno::BADF | Errno::NOTSOCK)) {
+        guest.data_mut().refused_calls.insert(function.name);
+    }
     on_memory(guest, function.name, |memory, _, _| deliver(memory, &answer, &targets))?;
     Ok(answer.errno())
 }
@@ -108,7 +111,7 @@ fn prepare(
             Param::Descriptor | Param::I32 | Param::I64 => call.numbers.push(wide),
             Param::Result { bytes, align } => {
                 memory.check(aligned(number, *align)?, *bytes)?;
-                targets.result = Some(number);
+                targets.results.push((number, *bytes));
             }
             Param::Text | Param::Buffer => {
                 let length = next().unwrap_i32() as u32;
@@ -162,8 +165,11 @@ fn deliver(memory: &mut GuestMemory, answer: &Answer, targets: &Targets) -> Resu
         memory.write(*address, part)?;
         rest = after;
     }
-    if let (Some(address), None) = (targets.result, answer.error) {
-        memory.write(address, &answer.result)?;
+    let mut rest = &answer.result[..];
+    for (address, size) in targets.results.iter().filter(|_| answer.error.is_none()) {
+        let (part, after) = rest.split_at(rest.len().min(*size as usize));
+        memory.write(*address, part)?;
+        rest = after;
     }
     Ok(())
 }

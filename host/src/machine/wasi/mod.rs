@@ -4,10 +4,9 @@
 //! - `clocks`, `random`: virtual.
 //! - `process`: yielding and ending.
 //! - `poll`: sleeping, and waiting for what is always ready.
-//! - `files`: descriptors and paths, standard streams among them, from and to guest memory; served by
+//! - `files`: descriptors and paths, standard streams and sockets among them, from and to guest memory; served by
 //!   [`crate::runtime::files`] or, with `--dir`, by [`directories`](super::directories).
 //! - `failures`: how calls on files fail, by faults.
-//! - `sockets`, which are refused.
 //!
 //! Functions answer as in wasmtime, unless docs/wasi.md says otherwise. An address that is misaligned or
 //! outside of guest memory ends the run in wasmtime; here it is a bug of the guest.
@@ -17,10 +16,9 @@ mod clocks;
 mod differential;
 pub mod failures;
 mod files;
-mod poll;
+pub mod poll;
 mod process;
 mod random;
-mod sockets;
 mod strings;
 
 use super::calls::with_memory;
@@ -30,13 +28,13 @@ use super::scheduler::Scheduler;
 use crate::evidence::{Evidence, Trap};
 use crate::outcome::BugKind;
 use crate::preview1::MODULE;
-use wasmtime::{Caller, Linker, Module, Result};
+use wasmtime::{Caller, Linker, Result};
 
-type Guest<'a> = Caller<'a, Host>;
+pub type Guest<'a> = Caller<'a, Host>;
 
 /// An address that a guest must not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BadAddress {
+pub enum BadAddress {
     OutOfBounds,
     Misaligned,
 }
@@ -49,18 +47,17 @@ impl From<OutOfBounds> for BadAddress {
 
 /// Defines the WASI functions that a module imports. Functions that block or yield are defined under the
 /// runtime's name.
-pub fn define(linker: &mut Linker<Host>, module: &Module) -> Result<()> {
+pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     strings::define(linker)?;
     clocks::define(linker)?;
     random::define(linker)?;
     process::define(linker)?;
     poll::define(linker)?;
-    files::define(linker)?;
-    sockets::define(linker, module)
+    files::define(linker)
 }
 
 /// Runs a host function on guest memory; a fault is the guest's bug.
-fn on_memory<R>(
+pub fn on_memory<R>(
     guest: &mut Guest,
     name: &str,
     function: impl FnOnce(&mut GuestMemory, &mut Scheduler, &World) -> Result<R, BadAddress>,
@@ -75,6 +72,6 @@ fn on_memory<R>(
 }
 
 /// The address, if it is aligned.
-fn aligned(address: u32, align: u32) -> Result<u32, BadAddress> {
+pub fn aligned(address: u32, align: u32) -> Result<u32, BadAddress> {
     if address.is_multiple_of(align) { Ok(address) } else { Err(BadAddress::Misaligned) }
 }

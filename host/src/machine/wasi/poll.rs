@@ -1,4 +1,5 @@
-//! `poll_oneoff`: sleeps until the first of its clocks; a descriptor is ready at once.
+//! `poll_oneoff`: sleeps until the first of its clocks; a descriptor that is no socket is ready at once. In modules that can
+//! have sockets, `machine/sockets.rs` waits.
 
 use super::{BadAddress, Guest, aligned, on_memory};
 use crate::machine::calls::announce;
@@ -6,12 +7,13 @@ use crate::machine::guest_memory::GuestMemory;
 use crate::machine::host::Host;
 use crate::machine::scheduler::Scheduler;
 use crate::runtime::files::{Call, Errno, Served};
+use crate::runtime::polled::Direction;
 use crate::runtime::{Request, Runtime};
 use coyote_abi::{file, rt};
 use wasmtime::{Linker, Result};
 
 const SUBSCRIPTION_BYTES: u32 = 48;
-const EVENT_BYTES: u32 = 32;
+pub const EVENT_BYTES: u32 = 32;
 /// Tags of a subscription and its event.
 const CLOCK: u8 = 0;
 const READ: u8 = 1;
@@ -40,10 +42,46 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// An event and the time until it comes.
-struct Wait {
+/// A subscription: its event, and when it comes.
+pub struct Subscription {
     event: [u8; EVENT_BYTES as usize],
-    span_ns: u64,
+    when: When,
+}
+
+enum When {
+    /// After this span of time.
+    After(u64),
+    /// Once the descriptor is ready.
+    Ready(u32, Direction),
+}
+
+impl Subscription {
+    pub fn event(&self) -> &[u8] {
+        &self.event
+    }
+
+    /// The time until the event, if that is what it waits for.
+    pub fn span_ns(&self) -> Option<u64> {
+        match self.when {
+            When::After(span_ns) => Some(span_ns),
+            When::Ready(..) => None,
+        }
+    }
+
+    /// The descriptor for which it waits.
+    pub fn socket(&self) -> Option<(u32, Direction)> {
+        match self.when {
+            When::After(_) => None,
+            When::Ready(descriptor, direction) => Some((descriptor, direction)),
+        }
+    }
+
+    /// Whether its descriptor is ready.
+    pub fn is_ready(&self, runtime: &Runtime) -> bool {
+        self.socket().is_some_and(|(descriptor, direction)| {
+            runtime.files.look(descriptor, direction).is_none_or(|look| look.ready)
+        })
+    }
 }
 
 /// Writes the events of a poll, and returns for how long it sleeps.
@@ -53,64 +91,90 @@ struct Wait {
 fn poll(
     memory: &mut GuestMemory,
     scheduler: &mut Scheduler,
-    subscriptions: u32,
-    events: u32,
+    from: u32,
+    to: u32,
     count: u32,
     stored: u32,
 ) -> Result<Result<u64, Errno>, BadAddress> {
+    let all = match subscriptions(memory, scheduler, from, to, count, stored)? {
+        Ok(all) => all,
+        Err(error) => return Ok(Err(error)),
+    };
+    // Without sockets, every descriptor is ready at once.
+    let span = |one: &Subscription| one.span_ns().unwrap_or(0);
+    let least = all.iter().map(span).min().expect("at least one subscription");
+    let first: Vec<&Subscription> = all.iter().filter(|one| span(one) == least).collect();
+    for (i, subscription) in first.iter().enumerate() {
+        memory.write(to + i as u32 * EVENT_BYTES, &subscription.event)?;
+    }
+    memory.write(stored, &(first.len() as u32).to_le_bytes())?;
+    Ok(Ok(least))
+}
+
+/// Reads the subscriptions of a poll, and checks where its events go.
+pub fn subscriptions(
+    memory: &mut GuestMemory,
+    scheduler: &mut Scheduler,
+    from: u32,
+    to: u32,
+    count: u32,
+    stored: u32,
+) -> Result<Result<Vec<Subscription>, Errno>, BadAddress> {
     if count == 0 {
         return Ok(Err(Errno::INVAL));
     }
-    let (subscriptions, events) = (aligned(subscriptions, 8)?, aligned(events, 8)?);
+    let (from, to) = (aligned(from, 8)?, aligned(to, 8)?);
     let bytes = |size: u32| count.checked_mul(size).ok_or(BadAddress::OutOfBounds);
-    memory.check(subscriptions, bytes(SUBSCRIPTION_BYTES)?)?;
-    memory.check(events, bytes(EVENT_BYTES)?)?;
+    memory.check(from, bytes(SUBSCRIPTION_BYTES)?)?;
+    memory.check(to, bytes(EVENT_BYTES)?)?;
     memory.check(aligned(stored, 4)?, 4)?;
-    let mut waits = Vec::new();
+    let mut all = Vec::new();
     for i in 0..count {
-        let bytes = memory.read(subscriptions + i * SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES)?;
+        let bytes = memory.read(from + i * SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES)?;
         let bytes: [u8; SUBSCRIPTION_BYTES as usize] = bytes.try_into().expect("as many as were read");
-        match wait(&mut scheduler.runtime, &bytes) {
-            Ok(wait) => waits.push(wait),
+        match subscription(&mut scheduler.runtime, &bytes) {
+            Ok(subscription) => all.push(subscription),
             Err(error) => return Ok(Err(error)),
         }
     }
-    let span = waits.iter().map(|w| w.span_ns).min().expect("at least one subscription");
-    let first: Vec<&Wait> = waits.iter().filter(|w| w.span_ns == span).collect();
-    for (i, wait) in first.iter().enumerate() {
-        memory.write(events + i as u32 * EVENT_BYTES, &wait.event)?;
-    }
-    memory.write(stored, &(first.len() as u32).to_le_bytes())?;
-    Ok(Ok(span))
+    Ok(Ok(all))
 }
 
-/// The event of a subscription, and the time until it comes.
-fn wait(runtime: &mut Runtime, bytes: &[u8; SUBSCRIPTION_BYTES as usize]) -> Result<Wait, Errno> {
+fn subscription(
+    runtime: &mut Runtime,
+    bytes: &[u8; SUBSCRIPTION_BYTES as usize],
+) -> Result<Subscription, Errno> {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let small = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
     let mut event = [0; EVENT_BYTES as usize];
     event[..8].copy_from_slice(&bytes[..8]);
     event[10] = bytes[8];
-    let span_ns = match bytes[8] {
+    let when = match bytes[8] {
         CLOCK => {
             let base = runtime.clock_jumps().base_ns(small(16)).ok_or(Errno::INVAL)?;
-            match u16::from_le_bytes([bytes[40], bytes[41]]) {
+            When::After(match u16::from_le_bytes([bytes[40], bytes[41]]) {
                 0 => number(24),
                 ABSOLUTE => number(24).saturating_sub(base).saturating_sub(runtime.now_ns()),
                 _ => return Err(Errno::INVAL),
-            }
+            })
         }
         READ | WRITE => {
-            let (error, left) = ready(runtime, small(16), bytes[8]);
+            let direction = if bytes[8] == READ { Direction::Receive } else { Direction::Send };
+            let (error, left, hung_up) = match runtime.files.look(small(16), direction) {
+                Some(look) => (0, look.amount as u64, look.hung_up),
+                None => {
+                    let (error, left) = ready(runtime, small(16), bytes[8]);
+                    (error, left, bytes[8] == READ && left == 0)
+                }
+            };
             event[8..10].copy_from_slice(&error.to_le_bytes());
             event[16..24].copy_from_slice(&left.to_le_bytes());
-            let flags = if bytes[8] == READ && left == 0 { HANGUP } else { 0 };
-            event[24..26].copy_from_slice(&flags.to_le_bytes());
-            0
+            event[24..26].copy_from_slice(&(if hung_up { HANGUP } else { 0 }).to_le_bytes());
+            When::Ready(small(16), direction)
         }
         _ => return Err(Errno::INVAL),
     };
-    Ok(Wait { event, span_ns })
+    Ok(Subscription { event, when })
 }
 
 /// The error of a subscription to a descriptor, and the bytes that can be read there.

@@ -197,11 +197,21 @@ classes! {
         hook: Some("crash"),
         fails_next_call: false,
     }
+    /// A call on a socket transfers fewer bytes than it could.
+    Split {
+        name: "split",
+        does: "fewer bytes are received or sent than there are, so that a message arrives in pieces",
+        at: "calls on WASI's sockets: wasi.md",
+        usual: 2,
+        option: None,
+        hook: None,
+        fails_next_call: false,
+    }
 }
 
 impl FaultClass {
     /// Classes that are no failures: they choose among behaviours that platforms and runtimes leave open.
-    pub const OPEN: [FaultClass; 2] = [FaultClass::Seed, FaultClass::Poll];
+    pub const OPEN: [FaultClass; 3] = [FaultClass::Seed, FaultClass::Poll, FaultClass::Split];
 
     /// Classes of fault points. A point can have a budget of its own, whose name is the class, a dot and the
     /// point's name.

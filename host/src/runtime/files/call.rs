@@ -9,6 +9,8 @@ const LOOKUP_FLAGS: u64 = 0x1;
 const OPEN_FLAGS: u64 = 0xf;
 const TIME_FLAGS: u64 = 0xf;
 const FD_FLAGS: u64 = 0x1f;
+/// The flag of a descriptor that never waits.
+pub const NONBLOCK: u16 = 4;
 /// All rights there are.
 pub const RIGHTS: u64 = (1 << 30) - 1;
 

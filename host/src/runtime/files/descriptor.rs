@@ -1,5 +1,6 @@
 //! Calls on open descriptors.
 
+use super::call::NONBLOCK;
 use super::disk::Change;
 use super::{Answer, Call, Errno, Ino, Node, Open, Session, Standard};
 
@@ -7,7 +8,6 @@ use super::{Answer, Call, Errno, Ino, Node, Open, Session, Standard};
 const APPEND: u16 = 1;
 const DSYNC: u16 = 2;
 const SYNC: u16 = 16;
-const NONBLOCK: u16 = 4;
 
 impl Session<'_> {
     /// Reads at an offset, or at the descriptor's position, which moves.
@@ -18,7 +18,12 @@ impl Session<'_> {
             (Open::File { inode, position, .. }, offset) => (inode, offset.unwrap_or(position)),
             // Standard input is at its end.
             (Open::Stream(Standard::In), None) => return Ok(Answer::data(Vec::new())),
-            (Open::Stream(Standard::In), Some(_)) => return Err(Errno::SPIPE),
+            (Open::Listener { .. } | Open::Connection { .. }, None) => {
+                return self.receive(number, call.room, 0).map(Answer::data);
+            }
+            (Open::Stream(Standard::In) | Open::Listener { .. } | Open::Connection { .. }, Some(_)) => {
+                return Err(Errno::SPIPE);
+            }
             _ => return Err(Errno::BADF),
         };
         let Node::File(content) = &self.look(inode).node else { return Err(Errno::BADF) };
@@ -39,7 +44,12 @@ impl Session<'_> {
                 self.printed = Some((stream, bytes.clone()));
                 return Ok(Answer::size(bytes.len()));
             }
-            (Open::Stream(Standard::Out(_)), Some(_)) => return Err(Errno::SPIPE),
+            (Open::Listener { .. } | Open::Connection { .. }, None) => {
+                return self.send(number, bytes, 0).map(Answer::size);
+            }
+            (Open::Stream(Standard::Out(_)) | Open::Listener { .. } | Open::Connection { .. }, Some(_)) => {
+                return Err(Errno::SPIPE);
+            }
             _ => return Err(Errno::BADF),
         };
         let mut at = position;
@@ -91,7 +101,7 @@ impl Session<'_> {
     fn seekable(&mut self, number: u32) -> Result<(Ino, u64), Errno> {
         match self.descriptor(number)? {
             Open::File { inode, position, .. } => Ok((inode, position)),
-            Open::Stream(_) => Err(Errno::SPIPE),
+            Open::Stream(_) | Open::Listener { .. } | Open::Connection { .. } => Err(Errno::SPIPE),
             _ => Err(Errno::BADF),
         }
     }
@@ -135,6 +145,10 @@ impl Session<'_> {
     }
 
     pub(super) fn set_flags(&mut self, number: u32, flags: u32) -> Result<Answer, Errno> {
+        if self.files.is_socket(number) {
+            self.descriptor(number)?;
+            return self.set_socket_flags(number, flags);
+        }
         self.file(number)?;
         if flags & !u32::from(APPEND | NONBLOCK) != 0 {
             return Err(Errno::INVAL);
@@ -159,6 +173,8 @@ impl Session<'_> {
             Open::Directory { preopened: Some(name), .. } | Open::Host { preopened: Some(name), .. } => {
                 Ok(Answer::result((u64::from(name.len() as u32) << 32).to_le_bytes()))
             }
+            // Not a directory: C libraries go on to the next descriptor.
+            Open::Listener { listener, .. } if listener == number => Ok(Answer::result(1u64.to_le_bytes())),
             _ => Err(Errno::BADF),
         }
     }

@@ -11,6 +11,13 @@ impl From<Errno> for i32 {
 }
 
 impl Errno {
+    pub const AGAIN: Errno = Errno(6);
+    pub const CONNABORTED: Errno = Errno(13);
+    pub const CONNREFUSED: Errno = Errno(14);
+    pub const CONNRESET: Errno = Errno(15);
+    pub const NOTCONN: Errno = Errno(53);
+    pub const NOTSOCK: Errno = Errno(57);
+    pub const PIPE: Errno = Errno(64);
     pub const BADF: Errno = Errno(8);
     pub const BUSY: Errno = Errno(10);
     pub const EXIST: Errno = Errno(20);
@@ -36,6 +43,13 @@ impl Errno {
     /// The name in C, of the numbers that have a constant here.
     pub fn name(self) -> String {
         let name = match self {
+            Errno::AGAIN => "AGAIN",
+            Errno::CONNABORTED => "CONNABORTED",
+            Errno::CONNREFUSED => "CONNREFUSED",
+            Errno::CONNRESET => "CONNRESET",
+            Errno::NOTCONN => "NOTCONN",
+            Errno::NOTSOCK => "NOTSOCK",
+            Errno::PIPE => "PIPE",
             Errno::BADF => "BADF",
             Errno::BUSY => "BUSY",
             Errno::EXIST => "EXIST",

@@ -12,6 +12,7 @@
 //! - `descriptor`: calls on open descriptors.
 //! - `stat`: information about files.
 //! - `content`: the bytes of a file.
+//! - [`sockets`]: sockets, which are descriptors too.
 //! - [`disk`]: the state that a crash leaves, if there are crashes.
 //! - `fixtures`: files that exist from the beginning.
 //! - `errno`: error numbers.
@@ -27,6 +28,7 @@ mod names;
 mod open;
 mod path;
 mod session;
+pub mod sockets;
 mod stat;
 
 pub use call::{Answer, Call, Served};
@@ -35,6 +37,7 @@ use disk::Disk;
 pub use errno::Errno;
 pub use fixtures::Fixture;
 pub use session::Session;
+use sockets::Sockets;
 
 use crate::runtime::{REALTIME_NS, Stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,6 +123,17 @@ enum Open {
         inode: Ino,
         preopened: Option<Arc<str>>,
     },
+    /// A listening socket, by its number.
+    Listener {
+        listener: u32,
+        nonblocking: bool,
+    },
+    /// An end of a connection.
+    Connection {
+        connection: u32,
+        end: usize,
+        nonblocking: bool,
+    },
     /// A descriptor of the host directories.
     Host {
         descriptor: u32,
@@ -162,6 +176,9 @@ pub struct Files {
     space: u64,
     /// The state of the disk, with faults of class `crash`.
     disk: Option<Arc<Disk>>,
+    sockets: Arc<Sockets>,
+    /// What the present call did to sockets.
+    socket_events: sockets::Events,
 }
 
 /// Compares states by hash, as fingerprints do.
@@ -183,7 +200,14 @@ impl Files {
     /// An empty root directory, opened as descriptor 3, behind the standard streams. `space` is a bound
     /// in bytes on all that is written.
     pub fn new(space: u64) -> Files {
-        let mut files = Files { tree: Arc::default(), table: Arc::default(), space, disk: None };
+        let mut files = Files {
+            tree: Arc::default(),
+            table: Arc::default(),
+            space,
+            disk: None,
+            sockets: Arc::default(),
+            socket_events: sockets::Events::default(),
+        };
         let tree = files.tree_mut();
         tree.next = ROOT;
         let root = tree.add(Node::Directory { entries: Entries::new(), parent: ROOT }, REALTIME_NS);
@@ -224,7 +248,7 @@ impl Files {
             hasher.digest128()
         });
         let mut hasher = Xxh3::with_seed(2);
-        self.table.hash(&mut hasher);
+        (&self.table, &self.sockets).hash(&mut hasher);
         if let Some(disk) = &self.disk {
             disk.hash(&mut hasher);
         }

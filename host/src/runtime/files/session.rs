@@ -5,6 +5,7 @@ use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, co
 use crate::runtime::Stream;
 use crate::runtime::clock::Clock;
 use crate::runtime::footprint::Footprint;
+use crate::runtime::polled::SocketFault;
 use coyote_strategies::{Class, Effect, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Session<'a> {
     pub footprint: &'a mut Footprint,
     /// The worker that calls, and the step.
     pub origin: Origin,
+    /// The fault that was chosen for the call, if its descriptor is a socket.
+    pub socket_fault: Option<SocketFault>,
     /// The output of the call.
     pub printed: Option<(Stream, Vec<u8>)>,
 }
@@ -70,6 +73,14 @@ impl Session<'_> {
             "path_rename" => self.rename(call),
             "path_symlink" => self.symlink(call),
             "path_unlink_file" => self.unlink(call),
+            "sock_accept" => self.accept(call.small(0), call.small(1)),
+            "sock_recv" => self.receive(call.small(0), call.room, call.small(1)).map(|data| {
+                // No flag is set: a stream is not truncated.
+                let result = [&(data.len() as u32).to_le_bytes()[..], &[0; 2]].concat();
+                Answer { data, ..Answer::result(result) }
+            }),
+            "sock_send" => self.send(call.small(0), &call.inputs[0], call.small(1)).map(Answer::size),
+            "sock_shutdown" => self.shut_down(call.small(0), call.small(1)),
             other => unreachable!("this is a bug in coyote-wasm: nobody serves {other}"),
         }
     }
@@ -165,6 +176,7 @@ impl Session<'_> {
         let open = table.open.remove(&number).ok_or(Errno::BADF)?;
         table.closed.insert(number);
         self.change_openers(|openers| openers.remove(&number));
+        self.close_socket(&open);
         if let Open::File { inode, .. } | Open::Directory { inode, .. } = open {
             self.drop_unused(inode);
         }

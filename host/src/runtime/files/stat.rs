@@ -8,6 +8,7 @@ const REGULAR: u8 = 4;
 const LINK: u8 = 7;
 /// The type that wasmtime reports for a standard stream that is no terminal.
 const UNKNOWN: u8 = 0;
+const SOCKET: u8 = 6;
 
 /// Rights, from which libc derives how a descriptor can be used.
 mod rights {
@@ -17,6 +18,9 @@ mod rights {
     pub const READDIR: u64 = 1 << 14;
     pub const PATH_SET_SIZE: u64 = 1 << 19;
     pub const SET_SIZE: u64 = 1 << 22;
+    pub const POLL: u64 = 1 << 27;
+    pub const SHUT_DOWN: u64 = 1 << 28;
+    pub const ACCEPT: u64 = 1 << 29;
     pub const ALL: u64 = super::super::call::RIGHTS;
     /// The rights that wasmtime grants on a directory that the program was started with: everything on paths,
     /// the listing, and its own status.
@@ -41,6 +45,10 @@ impl Session<'_> {
                 let refused = refused.iter().filter(|(has, _)| !has).fold(0, |sum, (_, bits)| sum | bits);
                 (REGULAR, flags, ALL & !refused, ALL & !refused)
             }
+            Open::Listener { nonblocking, .. } => (SOCKET, nonblock(nonblocking), READ | POLL | ACCEPT, ALL),
+            Open::Connection { nonblocking, .. } => {
+                (SOCKET, nonblock(nonblocking), READ | WRITE | POLL | SHUT_DOWN, 0)
+            }
             Open::Host { .. } => unreachable!("this is a bug in coyote-wasm: the host answers this"),
         };
         let mut stat = [0; 24];
@@ -54,6 +62,11 @@ impl Session<'_> {
     pub(super) fn file_stat(&mut self, number: u32) -> Result<Answer, Errno> {
         match self.descriptor(number)? {
             Open::Stream(_) => Ok(Answer::result([0; 64])),
+            Open::Listener { .. } | Open::Connection { .. } => {
+                let mut stat = [0; 64];
+                stat[16] = SOCKET;
+                Ok(Answer::result(stat))
+            }
             Open::File { inode, .. } | Open::Directory { inode, .. } => Ok(self.stat(inode)),
             Open::Host { .. } => Err(Errno::BADF),
         }
@@ -129,6 +142,11 @@ impl Tree {
             Node::Link(_) => LINK,
         }
     }
+}
+
+/// The flags of a socket.
+fn nonblock(nonblocking: bool) -> u16 {
+    if nonblocking { super::call::NONBLOCK } else { 0 }
 }
 
 #[derive(Clone, Copy)]

@@ -112,7 +112,9 @@ impl Links {
                 }
                 HbObject::Start(_) => (LinkKind::Starts, Through::Nothing),
                 HbObject::End(_) => (LinkKind::Joins, Through::Nothing),
-                HbObject::Wake { queue: None, .. } => (LinkKind::Releases, Through::Nothing),
+                HbObject::Wake { queue: None, .. } | HbObject::Socket(_) => {
+                    (LinkKind::Releases, Through::Nothing)
+                }
                 HbObject::Annotated(address) => (LinkKind::Annotated, Through::Memory(address.into(), 1)),
             };
             self.acquire(step, worker, releases, kind, through);

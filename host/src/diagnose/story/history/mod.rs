@@ -187,6 +187,7 @@ impl Writer {
                 None => "waits for the end of a worker".into(),
             },
             Request::Sleep { .. } => "sleeps".into(),
+            Request::Socket { .. } | Request::Poll { .. } => "waits for a socket".into(),
             Request::Assume => "stopped at an assumption that does not hold".into(),
             _ => "cannot go on".into(),
         };

@@ -62,11 +62,13 @@ impl Files {
     /// Closes the descriptors that these workers opened.
     fn close_those_of(&mut self, members: &BTreeSet<WorkerId>, disk: &mut Disk) {
         let openers = disk.openers.get_or_insert_default();
-        let table = Arc::make_mut(&mut self.table);
         let own = |opener: &WorkerId| members.contains(opener);
         for number in openers.extract_if(.., |_, opener| own(opener)).map(|(number, _)| number) {
-            if table.open.remove(&number).is_some() {
-                table.closed.insert(number);
+            let table = Arc::make_mut(&mut self.table);
+            let Some(open) = table.open.remove(&number) else { continue };
+            table.closed.insert(number);
+            if let Open::Connection { connection, end, .. } = open {
+                self.break_connection(connection, end);
             }
         }
     }
