@@ -409,7 +409,8 @@ impl Runtime {
     }
 
     fn session(&mut self, worker: Option<WorkerId>) -> Session<'_> {
-        let socket_fault = worker.and_then(|worker| self.workers[worker.index()].socket_fault.take());
+        let caller = worker.and_then(|worker| self.workers.get_mut(worker.index()));
+        let socket_fault = caller.and_then(|worker| worker.socket_fault.take());
         let Runtime { files, clock, footprint, steps, call_stack, .. } = self;
         let origin = Origin { worker, step: *steps, stack: call_stack.take().unwrap_or_default() };
         Session { files, clock, footprint, origin, socket_fault, printed: None }

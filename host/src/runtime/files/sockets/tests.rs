@@ -2,7 +2,7 @@
 
 use super::super::{Answer, Call, Errno, Files, Served};
 use super::ROOM_BYTES;
-use crate::runtime::Runtime;
+use crate::runtime::{AtExit, Faults, Runtime, Start};
 use coyote_abi::file;
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
@@ -156,7 +156,8 @@ fn close(runtime: &mut Runtime, ends: [u32; 2]) {
 fn listening() -> Runtime {
     let mut files = Files::default();
     files.listen(&[LISTENER]);
-    Runtime { files, ..Runtime::default() }
+    let start = Start { entry: 0, a: 0, b: 0, stack: None };
+    Runtime { files, ..Runtime::new(start, AtExit::default(), true, Faults::default()) }
 }
 
 #[test]
