@@ -1,5 +1,5 @@
 //! A sweep of faults against brute force: on generated programs, every single fault is also executed by a loop that knows
-//! nothing of the sweep, step by step from the start. Both come to the same ends in the same order, the table of the sweep
+//! nothing of the sweep, from the start. Both come to the same ends in the same order, the table of the sweep
 //! counts them, and each bug replays.
 
 use super::classes::{self, FAULTS};
@@ -14,10 +14,12 @@ use coyote_wasm::explore::{Budget, MakeStrategy, Plan, Unwatched};
 use coyote_wasm::instrumenter::Points;
 use coyote_wasm::replay::replay;
 use coyote_wasm::strategies::sample::sweep::Sweep;
-use coyote_wasm::strategies::{Context, Iteration, OpKind, Pick, RandomWalk, Status, System, WorkerId};
+use coyote_wasm::strategies::{
+    ChessFair, Context, Event, Iteration, OpKind, Pick, RandomWalk, Strategy, View, WorkerId,
+};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 /// Programs that are swept.
 const PROGRAMS: u64 = 300;
@@ -30,56 +32,113 @@ struct Single {
     lasting: bool,
 }
 
-/// Where a fault can strike: what kind of thing is about to be done there. Fault points of different names differ.
-fn kind(execution: &Execution, worker: WorkerId) -> Option<(u8, u64)> {
-    let operation = execution.view().workers[worker.index()].operation;
+/// Where a fault can strike: what kind of thing is about to be done there. Fault points of different names differ. Several
+/// kinds of faults can strike at one call on a socket.
+fn kind(view: &View, worker: WorkerId) -> Option<(u8, u64)> {
+    let operation = view.workers[worker.index()].operation;
     match operation.kind {
         OpKind::TryLock | OpKind::TryReadLock | OpKind::TryWriteLock | OpKind::SemaphoreTryWait => {
             Some((0, 0))
         }
         OpKind::Wait | OpKind::FutexWait => Some((1, 0)),
-        OpKind::File => Some((2, 0)),
+        OpKind::File => Some((2, view.fault.unwrap_or(0))),
         OpKind::Spawn => Some((3, 0)),
         OpKind::Fault => Some((4, operation.object)),
-        _ => None,
+        _ => view.fault.map(|fault| (5, fault)),
+    }
+}
+
+/// The default schedule without fairness: a worker goes on as long as it can, then the first one does.
+struct GoesOn(WorkerId);
+
+impl Strategy for GoesOn {
+    fn name(&self) -> String {
+        "goes-on".into()
+    }
+
+    fn fair(&self) -> bool {
+        false
+    }
+
+    fn begin(&mut self, _iteration: Iteration) {
+        self.0 = WorkerId(0);
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        let goes_on = view.enabled.contains(&self.0);
+        let worker = if goes_on { Some(self.0) } else { view.enabled.first().copied() };
+        let pick = worker.map(Pick::Step).or(view.timeout.map(Pick::Timeout))?;
+        self.0 = pick.worker();
+        Some(pick)
+    }
+
+    fn value(&mut self, _bound: u64, _view: &View) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// The default schedule with one fault, or with none.
+struct Naive {
+    /// Makes workers that spin give way, as the default schedule is defined.
+    schedule: ChessFair,
+    running: WorkerId,
+    fault: Option<Single>,
+    struck: Option<(u8, u64)>,
+    /// The bounds of the values at the opportunities.
+    bounds: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Strategy for Naive {
+    fn name(&self) -> String {
+        "naive".into()
+    }
+
+    fn fair(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, iteration: Iteration) {
+        self.schedule.begin(iteration);
+    }
+
+    fn pick(&mut self, view: &View) -> Option<Pick> {
+        let pick = self.schedule.pick(view)?;
+        self.running = pick.worker();
+        Some(pick)
+    }
+
+    fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
+        let Some(kind) = kind(view, self.running) else { return Some(0) };
+        let mut bounds = self.bounds.lock().unwrap();
+        let value = match self.fault {
+            Some(fault) if bounds.len() == fault.number => {
+                self.struck = Some(kind);
+                fault.value
+            }
+            Some(fault) if fault.lasting && self.struck == Some(kind) => fault.value.min(bound - 1),
+            _ => 0,
+        };
+        bounds.push(bound);
+        Some(value)
+    }
+
+    fn observe(&mut self, event: Event) {
+        self.schedule.observe(event);
     }
 }
 
 /// Executes the default schedule with one fault, or with none. Returns the bounds of the values at its opportunities.
 fn naive(execution: &mut Execution, fault: Option<Single>) -> Vec<u64> {
-    execution.machine_mut().scheduler_mut().fair = true;
-    execution.ends_at_once = true;
-    execution.begin().unwrap();
-    let (mut bounds, mut running, mut struck) = (Vec::new(), WorkerId(0), None);
-    loop {
-        match execution.status() {
-            Status::Ready => {
-                let view = execution.view();
-                let goes_on = view.enabled.contains(&running);
-                let worker = if goes_on { Some(running) } else { view.enabled.first().copied() };
-                let timeout = view.timeout;
-                running = worker.or(timeout).unwrap();
-                execution.step(worker.map(Pick::Step).unwrap_or(Pick::Timeout(running)));
-            }
-            Status::Choosing { bound } => {
-                let Some(kind) = kind(execution, running) else {
-                    execution.choose(0);
-                    continue;
-                };
-                let value = match fault {
-                    Some(fault) if bounds.len() == fault.number => {
-                        struck = Some(kind);
-                        fault.value
-                    }
-                    Some(fault) if fault.lasting && struck == Some(kind) => fault.value.min(bound - 1),
-                    _ => 0,
-                };
-                bounds.push(bound);
-                execution.choose(value);
-            }
-            _ => return bounds,
-        }
-    }
+    let bounds = Arc::new(Mutex::new(Vec::new()));
+    let strategy = Naive {
+        schedule: ChessFair::new(Box::new(GoesOn(WorkerId(0)))),
+        running: WorkerId(0),
+        fault,
+        struck: None,
+        bounds: bounds.clone(),
+    };
+    execution.run(Box::new(strategy), Iteration { seed: 0, index: 0 }).unwrap();
+    std::mem::take(&mut bounds.lock().unwrap())
 }
 
 /// The ends of all single faults by brute force.
@@ -120,8 +179,7 @@ fn check(artifact: &Arc<Artifact>, test: &Test, settings: &Settings, traces: &Pa
         let expected = by_brute_force(&mut execution, place);
         let swept = sweep::prepare(&plan, 0).unwrap();
         assert_eq!(swept.attempts.len(), expected.len(), "{}", test.name);
-        let mut strategy: Box<dyn coyote_wasm::strategies::Strategy> =
-            Box::new(Sweep::new(swept.attempts.clone(), walk(&bounds)));
+        let mut strategy: Box<dyn Strategy> = Box::new(Sweep::new(swept.attempts.clone(), walk(&bounds)));
         for (number, expected) in expected.iter().enumerate() {
             let iteration = Iteration { seed: 7, index: number as u64 + 1 };
             let (_, used) = execution.run(strategy, iteration).unwrap();
