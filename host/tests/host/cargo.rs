@@ -229,7 +229,7 @@ fn an_interrupted_test_has_not_passed() {
             assert_eq!(stdout.read(&mut byte).unwrap(), 1, "{said}");
             said.push(byte[0].into());
         }
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(std::time::Duration::from_secs(3));
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         stdout.read_to_string(&mut said).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");

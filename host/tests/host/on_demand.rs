@@ -88,7 +88,9 @@ fn test(module: &str, arguments: &[&str], cache: &Path, code_bytes: &str) -> End
     let directory = tempfile::tempdir().unwrap();
     let arguments = [&["test", path.to_str().unwrap(), "--seed", "0"], arguments].concat();
     let mut command = process::command(cache, directory.path(), &arguments);
-    ended(command.env("COYOTE_CODE_BYTES", code_bytes).output().unwrap())
+    let mut ended = ended(command.env("COYOTE_CODE_BYTES", code_bytes).output().unwrap());
+    ended.stdout = ended.stdout.replace(directory.path().to_str().unwrap(), "");
+    ended
 }
 
 /// Reports name the same places, of memory errors, traps, panics and deadlocks, whatever is compiled when.
