@@ -14,6 +14,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const LOST: &str = "cannot write to standard output";
 
 fn main() -> ExitCode {
+    error::end_at_panic();
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -386,3 +386,23 @@ fn an_interrupted_run_loses_nothing() {
     assert_eq!(replayed.code, Some(2), "{replayed:?}");
     assert_eq!(replayed.line("bug in test "), ended.line("bug in test "));
 }
+
+/// For [`a_panic_is_an_internal_error`], in a process of its own.
+#[test]
+#[ignore = "ends the process"]
+fn panics_on_a_thread() {
+    coyote_wasm::cli::error::end_at_panic();
+    let thread = std::thread::spawn(|| panic!("planted"));
+    let _ = thread.join();
+}
+
+/// A mistake of this tool ends it with exit code 3, on whichever thread it is noticed.
+#[test]
+fn a_panic_is_an_internal_error() {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["bad_input::panics_on_a_thread", "--exact", "--ignored", "--nocapture"]);
+    let ended = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{said}");
+    assert!(said.contains("planted") && said.contains("please report it"), "{said}");
+}

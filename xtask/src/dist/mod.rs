@@ -1,5 +1,7 @@
 //! `cargo xtask dist`: the release files of one platform: an archive of the programs, completions, manual
-//! pages and licences. The archive is unpacked again and tried.
+//! pages and licences. The archive is unpacked again and tried. `wheel`: the programs for Python's installers.
+
+mod wheel;
 
 use crate::command::cargo;
 use crate::files;
@@ -16,6 +18,9 @@ pub struct Arguments {
     /// Pack what is built already
     #[arg(long)]
     no_build: bool,
+    /// Make a Python wheel of the programs too: needs Python with its packages pip and wheel
+    #[arg(long)]
+    wheel: bool,
 }
 
 /// The programs of the archive.
@@ -42,21 +47,28 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let mut build =
             vec!["build", "--profile", "dist", "--locked", "-p", "coyote-wasm", "-p", "coyote-cc", "--bins"];
         build.extend(arguments.target.iter().flat_map(|target| ["--target", target]));
-        cargo(&build, &[])?;
+        // Cargo keeps the symbols of packages that have options of their own in the profile.
+        cargo(&build, &[("RUSTFLAGS", "-C strip=symbols".into())])?;
     }
     let built = match &arguments.target {
         Some(target) => files::target().join(target).join("dist"),
         None => files::target().join("dist"),
     };
     let archives = files::target().join("dist-archives");
-    let name = name(&version()?, target);
+    let version = version()?;
+    let name = name(&version, target);
     let folder = archives.join(&name);
     fill(&folder, &built)?;
-    let archive = pack(&archives, &name)?;
+    let mut files = vec![pack(&archives, &name)?];
+    if arguments.wheel {
+        files.push(wheel::make(&folder, &archives, &version, target)?);
+    }
     std::fs::remove_dir_all(&folder)?;
-    try_out(&archive, &name)?;
-    let bytes = std::fs::metadata(&archive)?.len();
-    println!("{}: {:.1} MB", archive.display(), bytes as f64 / 1e6);
+    try_out(&files[0], &name)?;
+    for file in files {
+        let bytes = std::fs::metadata(&file)?.len();
+        println!("{}: {:.1} MB", file.display(), bytes as f64 / 1e6);
+    }
     for program in PROGRAMS {
         let bytes = std::fs::metadata(built.join(executable(program)))?.len();
         println!("  {program}: {:.1} MB", bytes as f64 / 1e6);
