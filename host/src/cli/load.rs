@@ -3,7 +3,7 @@
 use super::progress::Stages;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
-use crate::code::{Demand, Executed};
+use crate::code::Demand;
 use crate::detect::Detectors;
 use crate::execution::{Settings, Test};
 use crate::machine::scheduler::Limits;
@@ -280,7 +280,7 @@ impl ExecuteArgs {
 pub fn artifact(path: &Path, options: &Options, cache: bool) -> Result<Arc<Artifact>> {
     let original: Arc<[u8]> = read(path)?.into();
     let cache = if cache { Cache::of_user() } else { None };
-    let executed = cache.as_ref().map(|cache| Executed::read(cache.executed()));
+    let executed = cache.as_ref().map(Cache::executed);
     let entry = cache.map(|cache| cache.entry(&original, options));
     let native = entry.as_ref().map(Entry::native).transpose()?;
     let engine = artifact::engine(native.as_ref().map(|native| native.cache.clone()))?;

@@ -13,11 +13,12 @@
 
 mod executed;
 
-pub use executed::Executed;
+use executed::Executed;
 
 use crate::cache::Native;
 use coyote_instrumenter::{Part, PartImport, Parts, SiteTable};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -32,8 +33,8 @@ const PATIENCE: u32 = 3;
 
 /// When functions are compiled on demand, and what is known beforehand.
 pub struct Demand {
-    /// What earlier runs executed.
-    pub executed: Option<Executed>,
+    /// The file that names what earlier runs executed.
+    pub executed: Option<PathBuf>,
     /// Where native code is kept.
     pub native: Option<Native>,
     /// Of modules with less instrumented code, in bytes, everything is compiled at once.
@@ -44,7 +45,7 @@ pub struct Demand {
 
 impl Demand {
     /// As a user wants it, with what is kept from earlier runs.
-    pub fn of_user(executed: Option<Executed>, native: Option<Native>) -> Demand {
+    pub fn of_user(executed: Option<PathBuf>, native: Option<Native>) -> Demand {
         let given = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok());
         Demand { executed, native, small: given.unwrap_or(SMALL), patience: PATIENCE }
     }
@@ -118,6 +119,7 @@ impl Code {
         demand: Demand,
     ) -> wasmtime::Result<Code> {
         let Demand { executed, native, patience, .. } = demand;
+        let executed = executed.map(Executed::read);
         let names = names(&parts, table);
         let kept = native.as_ref().and_then(|native| native.root(parts.functions()));
         let known = |name: &String| executed.as_ref().is_some_and(|executed| executed.contains(name));

@@ -5,7 +5,7 @@ use super::fault_hooks::file_call;
 use super::gate::settled;
 use super::host::Host;
 use super::wasi::failures;
-use super::wasi::poll::{EVENT_BYTES, Subscription, subscriptions};
+use super::wasi::poll::{Subscription, subscriptions, write_events};
 use super::wasi::{BadAddress, Guest, aligned, on_memory};
 use crate::outcome::BugKind;
 use crate::runtime::Request;
@@ -74,12 +74,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
                 // The events of the time are written before the wait: the buffer belongs to the caller.
                 let span = all.iter().filter_map(Subscription::span_ns).min();
                 let first = all.iter().filter(|one| span.is_some() && one.span_ns() == span);
-                let mut written = 0;
-                for subscription in first {
-                    memory.write(to + written * EVENT_BYTES, subscription.event())?;
-                    written += 1;
-                }
-                memory.write(stored, &written.to_le_bytes())?;
+                write_events(memory, (to, stored), 0, first)?;
                 if let Some(worker) = scheduler.running {
                     let sockets = all.iter().filter_map(Subscription::socket).collect();
                     scheduler.runtime.set_polled(worker, sockets);
@@ -105,12 +100,10 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
                     Ok(all) => all,
                     Err(error) => return Ok(error.into()),
                 };
-                let mut written = if i64::from(waited) == TIMED_OUT { memory.read_u32(stored)? } else { 0 };
-                for subscription in all.iter().filter(|one| one.is_ready(&scheduler.runtime)) {
-                    memory.write(to + written * EVENT_BYTES, subscription.event())?;
-                    written += 1;
-                }
-                memory.write(stored, &written.to_le_bytes())?;
+                let timed_out = i64::from(waited) == TIMED_OUT;
+                let before = if timed_out { memory.read_u32(stored)? } else { 0 };
+                let ready = all.iter().filter(|one| one.is_ready(&scheduler.runtime));
+                write_events(memory, (to, stored), before, ready)?;
                 Ok(0)
             })
         },

@@ -7,12 +7,12 @@ use super::process::{self, Ended, ended};
 use super::{examples, leases};
 use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::cache::Cache;
-use coyote_wasm::code::{Demand, Executed};
+use coyote_wasm::code::Demand;
 use coyote_wasm::explore::rehearsal::rehearse;
 use coyote_wasm::explore::{Budget, Plan};
 use coyote_wasm::instrumenter::{Options, instrument};
 use coyote_wasm::machine::lease::Leases;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 fn on_demand(
     wasm: &[u8],
     options: &Options,
-    executed: Option<Executed>,
+    executed: Option<PathBuf>,
     patience: u32,
 ) -> Option<Arc<Artifact>> {
     let instrumented = instrument(wasm, options).unwrap();
@@ -64,7 +64,7 @@ fn executions_are_the_same() {
     for (number, expected) in rows.into_iter().enumerate() {
         let wasm = std::fs::read(examples::module_path(&expected.module)).unwrap();
         let whole = expected.artifact();
-        let executed = Executed::read(directory.path().join("executed"));
+        let executed = directory.path().join("executed");
         // Some executions go on in parts, others have a new root whenever there are parts.
         let patience = if number % 2 == 0 { 1_000_000 } else { 0 };
         let Some(cut) = on_demand(&wasm, &whole.options, Some(executed), patience) else { continue };
@@ -117,12 +117,11 @@ fn reports_are_the_same() {
 fn what_was_executed_is_in_the_next_root() {
     let directory = tempfile::tempdir().unwrap();
     let cache = Cache::at(directory.path());
-    let read = || Executed::read(cache.executed());
     assert!(test("std_threads_fixed", &["-i", "2"], directory.path(), "0").code == Some(0));
     let known = std::fs::metadata(cache.executed()).unwrap().len();
     assert!(known > 8 * 20, "{known}");
     let wasm = std::fs::read(examples::module_path("std_threads_fixed")).unwrap();
-    let artifact = on_demand(&wasm, &Options::default(), Some(read()), 1_000_000).unwrap();
+    let artifact = on_demand(&wasm, &Options::default(), Some(cache.executed()), 1_000_000).unwrap();
     guest::with(&artifact, &artifact_test(&artifact), &settings(), |execution| {
         let strategy = leases::prepared(execution, "random").expect("it is known");
         courses(execution, strategy, Leases::Given, 2);
@@ -137,8 +136,7 @@ fn a_rehearsal_leaves_nothing_to_compile() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("executed");
     let wasm = std::fs::read(examples::module_path("std_threads_fixed")).unwrap();
-    let executed = Executed::read(file.clone());
-    let artifact = on_demand(&wasm, &Options::default(), Some(executed), 1_000_000).unwrap();
+    let artifact = on_demand(&wasm, &Options::default(), Some(file.clone()), 1_000_000).unwrap();
     let test = guest::find(&artifact, &artifact_test(&artifact));
     let (settings, seed) = (settings(), 5);
     let budget = Budget {

@@ -13,7 +13,7 @@ use coyote_abi::{file, rt};
 use wasmtime::{Linker, Result};
 
 const SUBSCRIPTION_BYTES: u32 = 48;
-pub const EVENT_BYTES: u32 = 32;
+const EVENT_BYTES: u32 = 32;
 /// Tags of a subscription and its event.
 const CLOCK: u8 = 0;
 const READ: u8 = 1;
@@ -56,10 +56,6 @@ enum When {
 }
 
 impl Subscription {
-    pub fn event(&self) -> &[u8] {
-        &self.event
-    }
-
     /// The time until the event, if that is what it waits for.
     pub fn span_ns(&self) -> Option<u64> {
         match self.when {
@@ -103,12 +99,24 @@ fn poll(
     // Without sockets, every descriptor is ready at once.
     let span = |one: &Subscription| one.span_ns().unwrap_or(0);
     let least = all.iter().map(span).min().expect("at least one subscription");
-    let first: Vec<&Subscription> = all.iter().filter(|one| span(one) == least).collect();
-    for (i, subscription) in first.iter().enumerate() {
-        memory.write(to + i as u32 * EVENT_BYTES, &subscription.event)?;
-    }
-    memory.write(stored, &(first.len() as u32).to_le_bytes())?;
+    let first = all.iter().filter(|one| span(one) == least);
+    write_events(memory, (to, stored), 0, first)?;
     Ok(Ok(least))
+}
+
+/// Writes events to `to`, behind `before` others, and the number of all to `stored`.
+pub fn write_events<'a>(
+    memory: &mut GuestMemory,
+    (to, stored): (u32, u32),
+    before: u32,
+    events: impl Iterator<Item = &'a Subscription>,
+) -> Result<(), BadAddress> {
+    let mut written = before;
+    for subscription in events {
+        memory.write(to + written * EVENT_BYTES, &subscription.event)?;
+        written += 1;
+    }
+    Ok(memory.write(stored, &written.to_le_bytes())?)
 }
 
 /// Reads the subscriptions of a poll, and checks where its events go.
