@@ -109,14 +109,15 @@ fn edits(preference: &Preference) -> Vec<Preference> {
     all
 }
 
-/// Tests of hundreds of tasks: the attempts end before everything was tried, which the result says.
+/// Tests of hundreds of tasks: their attempts end before everything was tried. The result says so
+/// ([`coyote_wasm::shrink::Shrinking::stopped`]) and claims nothing that could be tested here.
 const LONG: [&str; 2] = ["two_orders", "four_orders"];
 
 #[test]
 fn nothing_can_be_left_out() {
     let mut wrong = Vec::new();
     let mut tried = 0;
-    for expected in examples::index().iter().filter(|e| e.is_bug()) {
+    for expected in examples::index().iter().filter(|e| e.is_bug() && !LONG.contains(&&*e.test)) {
         let Some(found) = found(expected, 0) else { continue };
         let Some(shrunk) = shrunk(expected, &found) else { continue };
         let name = format!("{}, {}", expected.module, expected.test);
@@ -147,8 +148,8 @@ fn nothing_can_be_left_out() {
         if (preemptions, switches) > (before.preemptions, before.switches) {
             wrong.push(format!("{name}: {before:?} became {:?}", shrunk.shrinking.after));
         }
-        if shrunk.shrinking.stopped != LONG.contains(&&*expected.test) {
-            wrong.push(format!("{name}: stopped: {}", shrunk.shrinking.stopped));
+        if shrunk.shrinking.stopped {
+            wrong.push(format!("{name}: there was no leave for all attempts"));
         }
     }
     assert!(tried > 500, "{tried}");
