@@ -9,6 +9,7 @@ use crate::symbols;
 use anyhow::{Result, anyhow, bail};
 use coyote_abi::{guest, rt};
 use coyote_instrumenter::{Entry, Instrumented, Options, Parts, SiteTable};
+use coyote_strategies::{Strategy, Watchers};
 use std::sync::{Arc, OnceLock};
 use wasmtime::{Config, Engine, ExternType, HeapType, Module, ValType};
 
@@ -129,7 +130,8 @@ impl Artifact {
             bail!("WASI preview 1 has no function {}: the module cannot be linked", import.name());
         }
         let table = Arc::new(table);
-        options.footprints |= imports(module, guest::WAIT_UNTIL);
+        let watches = imports(module, guest::WATCH);
+        options.footprints |= watches || imports(module, guest::WAIT_UNTIL);
         Ok(Artifact {
             code: Arc::new(code),
             orderings: Arc::new(orderings::OnDemand::new(original.clone(), table.clone())),
@@ -198,6 +200,11 @@ impl Artifact {
     /// Whether the guest imports this function of module `coyote`.
     pub(crate) fn imports(&self, name: &str) -> bool {
         imports(self.module(), name)
+    }
+
+    /// Wraps a sampler so that invariants are evaluated as soon as they may have changed, if the guest may have any.
+    pub fn watching(&self, schedules: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        if self.imports(guest::WATCH) { Box::new(Watchers::new(schedules)) } else { schedules }
     }
 
     /// Whether the guest can observe the time: from a clock, from how long it waits until a point in time, or from the

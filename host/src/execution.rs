@@ -401,7 +401,7 @@ impl Execution {
             steps: scheduler.runtime.steps(),
             decisions: scheduler.decisions,
             concurrency: scheduler.concurrency,
-            workers: scheduler.runtime.workers().len() as u32,
+            workers: scheduler.runtime.workers().iter().filter(|worker| !worker.watches).count() as u32,
             hit_max_steps: match &scheduler.outcome {
                 Some(Outcome::Bound(Bound::Steps(_))) => true,
                 Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,

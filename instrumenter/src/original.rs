@@ -31,7 +31,7 @@ pub struct Original {
     pub libtest: bool,
     /// Whether it imports `coyote.spawn`.
     pub spawns: bool,
-    /// Whether it imports `coyote.wait_until`.
+    /// Whether it imports `coyote.wait_until` or `coyote.watch`.
     pub waits_until: bool,
     /// Index of the global that is the shadow stack pointer.
     pub stack_pointer: Option<u32>,
@@ -244,7 +244,8 @@ impl<'a> Reader<'a> {
             return Err(Error::Instrumented);
         }
         original.wasi_threads = imports.iter().any(|i| i.module == "wasi" && i.name == "thread-spawn");
-        let waits = |i: &Import| i.module == guest::MODULE && i.name == guest::WAIT_UNTIL;
+        let waits =
+            |i: &Import| i.module == guest::MODULE && [guest::WAIT_UNTIL, guest::WATCH].contains(&i.name);
         original.waits_until = imports.iter().any(waits);
         original.spawns = imports.iter().any(|i| i.module == guest::MODULE && i.name == "spawn");
         for wasmparser::Export { name, kind, index } in self.exports {

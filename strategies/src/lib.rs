@@ -64,6 +64,7 @@ pub use sample::sequence::Sequence;
 pub use sample::surw::Surw;
 pub use sample::sweep::{Attempt, Sweep};
 pub use sample::urw::Urw;
+pub use sample::watchers::Watchers;
 pub use search::Search;
 pub use strategy::Strategy;
 pub use system::{Decision, Status, System};

@@ -58,6 +58,8 @@ pub const CALL_MAIN: &str = "call_main";
 /// An import of which [`IMPORTS`] says what it does. The instrumenter has the host told of every access of memory by
 /// modules that have it.
 pub const WAIT_UNTIL: &str = "wait_until";
+/// As [`WAIT_UNTIL`].
+pub const WATCH: &str = "watch";
 /// See [`IMPORTS`]. A module that has it can have sockets.
 pub const NET_CONNECT: &str = "net_connect";
 /// An import whose calls the instrumenter removes from the module.
@@ -147,6 +149,14 @@ pub const IMPORTS: &[Import] = &[
         "Begins to evaluate a predicate, as an atomic section that evaluated ends. If the caller's last evaluation \
          was false, first blocks until another worker has changed memory that it accessed, or has executed a \
          write_point of the object of one of its read_points.",
+    ),
+    point(
+        WATCH,
+        &[],
+        None,
+        OpKind::Watch,
+        "As wait_until, for a worker that does nothing else than to watch an invariant: strategies that draw schedules \
+         let it evaluate as soon as it can, it takes part in no data race and no deadlock, and nobody waits for its end.",
     ),
     plain(
         "evaluated",
@@ -391,6 +401,13 @@ pub const IMPORTS: &[Import] = &[
         None,
         "Sets the monitor with this UTF-8 name, zero-terminated if `length` is 2^32 - 1, and this number: 0 cold, as it is \
          at first; 1 warm; 2 hot, which a monitor must not stay for ever. No scheduling point.",
+    ),
+    plain(
+        "sometimes",
+        &[("name", I32), ("length", I32), ("holds", I32)],
+        None,
+        "Counts an evaluation of the condition with this UTF-8 name, zero-terminated if `length` is 2^32 - 1: whether it \
+         held. A report names conditions that never held. No scheduling point.",
     ),
     point(
         "assume",

@@ -128,6 +128,8 @@ kinds! {
     /// The beginning of an evaluation of a predicate. Blocks after one that was false, until what it accessed has
     /// changed.
     WaitUntil = 67 "wait-until",
+    /// As `WaitUntil`, by a worker that watches an invariant.
+    Watch = 68 "watch",
 }
 
 /// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, whether an

@@ -449,6 +449,79 @@ static inline void coyote_resume(void) {
   coyote_raw_resume();
 }
 
+/* ---- Properties: what must always hold, and sometimes. docs/properties.md ---- */
+
+/* Says that the condition should hold in at least one of the evaluations of all iterations. Where it never does, the
+ * report says so. Equal names are the same condition. */
+static inline void coyote_sometimes(int condition, const char *name) {
+  coyote_raw_sometimes(coyote_address(name), UINT32_MAX, condition != 0);
+}
+
+/* An invariant that is watched from coyote_invariant_begin to coyote_invariant_end, or to the end of the test. */
+typedef struct {
+  const char *name;
+  int (*holds)(void *argument);
+  void *argument;
+  coyote_thread thread;
+  char begun; /* a semaphore */
+  int over;
+} coyote_invariant;
+
+__attribute__((noreturn)) static inline void coyote_invariant_fail(const char *name) {
+  const char *texts[] = {"the invariant `", name, "` does not hold"};
+  char text[256];
+  uint32_t length = 0;
+  for (int i = 0; i < 3; i++) {
+    for (const char *c = texts[i]; *c && length < sizeof(text); c++) {
+      text[length++] = *c;
+    }
+  }
+  coyote_fail_sized(text, length);
+}
+
+static inline void coyote_invariant_watch(void *watched) {
+  coyote_invariant *invariant = (coyote_invariant *)watched;
+  int over, begun = 0;
+  do {
+    coyote_raw_watch();
+    /* Up to the end of the evaluation, no other worker runs. */
+    over = invariant->over;
+    if (!over && !invariant->holds(invariant->argument)) {
+      coyote_invariant_fail(invariant->name);
+    }
+    coyote_raw_evaluated(over);
+    if (!begun) {
+      begun = 1;
+      coyote_raw_semaphore_post(coyote_address(&invariant->begun));
+    }
+  } while (!over);
+}
+
+/* Watches a condition: `holds(argument)` must not be 0 now, and after each step of each worker. It is evaluated by a worker
+ * of its own while all others are suspended, after each step that changed memory which the last evaluation read. It must
+ * only read memory. It needs no lock, and what it reads takes part in no data race; if it takes a lock, it is evaluated
+ * as soon as the lock is free, and must not be begun or ended by the lock's holder. Returns 0, or -1 if there is no memory
+ * for the worker. */
+static inline int coyote_invariant_begin(coyote_invariant *invariant, const char *name,
+                                         int (*holds)(void *argument), void *argument) {
+  invariant->name = name;
+  invariant->holds = holds;
+  invariant->argument = argument;
+  invariant->over = 0;
+  if (coyote_thread_create(&invariant->thread, coyote_invariant_watch, invariant) != 0) {
+    return -1;
+  }
+  coyote_thread_set_name(&invariant->thread, name);
+  coyote_raw_semaphore_wait(coyote_address(&invariant->begun), -1);
+  return 0;
+}
+
+/* No longer watches the condition. */
+static inline void coyote_invariant_end(coyote_invariant *invariant) {
+  invariant->over = 1;
+  coyote_thread_join(&invariant->thread);
+}
+
 /* Blocks for a span of virtual time. */
 static inline void coyote_sleep_ns(uint64_t nanoseconds) {
   coyote_raw_sleep(nanoseconds > INT64_MAX ? INT64_MAX : (int64_t)nanoseconds);

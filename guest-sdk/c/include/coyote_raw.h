@@ -94,6 +94,12 @@ void coyote_raw_write_point(uint32_t object);
 COYOTE_IMPORT("wait_until")
 void coyote_raw_wait_until(void);
 
+/* As wait_until, for a worker that does nothing else than to watch an invariant:
+ * strategies that draw schedules let it evaluate as soon as it can, it takes part in no
+ * data race and no deadlock, and nobody waits for its end. (point) */
+COYOTE_IMPORT("watch")
+void coyote_raw_watch(void);
+
 /* Ends the evaluation that wait_until began: 0 if the predicate does not hold. The
  * caller must then call wait_until again. */
 COYOTE_IMPORT("evaluated")
@@ -262,6 +268,12 @@ void coyote_raw_fault_stop(void);
  * for ever. No scheduling point. */
 COYOTE_IMPORT("monitor")
 void coyote_raw_monitor(uint32_t name, uint32_t length, uint32_t number, uint32_t heat);
+
+/* Counts an evaluation of the condition with this UTF-8 name, zero-terminated if
+ * `length` is 2^32 - 1: whether it held. A report names conditions that never held. No
+ * scheduling point. */
+COYOTE_IMPORT("sometimes")
+void coyote_raw_sometimes(uint32_t name, uint32_t length, uint32_t holds);
 
 /* If the condition is 0, the calling worker is not executed any further, and the
  * execution has no verdict unless another worker has a bug. Otherwise no scheduling

@@ -45,6 +45,7 @@
 //! - [`net`]: a network of nodes within the guest, in which the tool can inject faults.
 //! - [`fault`]: fault points, where the tool can inject faults.
 //! - [`linearize`]: checks that the histories of workers are linearizable.
+//! - [`property`]: what must always hold, and sometimes.
 //! - [`monitor`]: liveness properties: what must eventually happen.
 //! - [`runtime`] and [`point`]: explicit scheduling points and waits for a predicate, for hand-made runtimes.
 //! - [`report`]: failures, assumptions, hints, and the log.
@@ -58,6 +59,7 @@ mod native;
 pub mod net;
 pub mod nondet;
 pub mod point;
+pub mod property;
 pub mod report;
 pub mod runtime;
 pub mod sync;
@@ -68,6 +70,7 @@ mod thread_unsafe;
 mod worker;
 
 pub use coyote_macros::{recover, setup, test};
+pub use property::{Invariant, always, invariant, sometimes};
 pub use report::{assume, happens_after, happens_before, hint};
 pub use runtime::{Suppressed, interleave, suppress, wait_until};
 pub use thread_unsafe::{Reading, ThreadUnsafe, Writing};

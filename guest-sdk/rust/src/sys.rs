@@ -58,6 +58,7 @@ imports! {
         fn read_point = "read_point"(object: i32);
         fn write_point = "write_point"(object: i32);
         fn wait_until = "wait_until"();
+        fn watch = "watch"();
         fn evaluated = "evaluated"(holds: i32);
         fn sleep = "sleep"(nanoseconds: i64);
         fn now = "now"() -> i64;
@@ -126,6 +127,9 @@ imports! {
         /// # Safety
         /// As for `set_name`.
         fn monitor = "monitor"(name: i32, length: i32, number: i32, heat: i32);
+        /// # Safety
+        /// As for `set_name`.
+        fn sometimes = "sometimes"(name: i32, length: i32, holds: i32);
         /// # Safety
         /// As for `set_name`.
         fn log = "log"(text: i32, length: i32);

@@ -29,11 +29,11 @@ impl Detector for Deadlock {
             return None;
         }
         let workers = state.runtime.view().workers;
-        let in_state = |state| workers.iter().filter(|worker| worker.state == state).count();
-        let others = in_state(WorkerState::Enabled) > 0 || state.runtime.view().timeout.is_some();
+        let enabled = workers.iter().any(|worker| worker.state == WorkerState::Enabled);
+        let others = enabled || state.runtime.view().timeout.is_some();
         let evidence = match state.runtime.circle().len() {
             waiting if waiting > 0 && others => Evidence::Circle { waiting },
-            _ => Evidence::Deadlock { blocked: in_state(WorkerState::Blocked) },
+            _ => Evidence::Deadlock { blocked: state.runtime.blocked().count() },
         };
         Some(Bug { kind: BugKind::Deadlock, evidence, worker: None }.into())
     }

@@ -36,6 +36,7 @@ pub fn measure(
 ) -> Result<Option<Findability>, MachineError> {
     let context = Context { unfair_steps_max: execution.machine().scheduler().limits.unfair_steps_max };
     let Ok(strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
+    let strategy = execution.machine().artifact().watching(strategy);
     let mut strategy = execution.runtime().faults().sampled(strategy);
     let subject = Subject { identity, lines, path: Vec::new(), trace };
     let known = match &trace.header.shared {

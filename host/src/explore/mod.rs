@@ -238,6 +238,7 @@ fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
         },
         first_output: None,
         faults: scheduler.runtime.fault_counts.clone(),
+        sometimes: scheduler.runtime.sometimes.clone(),
         races: execution.machine().remarks(),
         inversions: execution.machine().inversions(),
     }

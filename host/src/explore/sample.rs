@@ -77,7 +77,8 @@ pub fn explore(
     interrupted: &AtomicBool,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
-    let strategy: MakeStrategy = &|context| plan.settings.faults.sampled(strategy(context));
+    let strategy: MakeStrategy =
+        &|context| plan.settings.faults.sampled(plan.artifact.watching(strategy(context)));
     alarm::with(plan.budget.timeout, interrupted, |cancel| {
         explore_until(plan, strategy, None, interrupted, cancel, watch)
     })
@@ -91,7 +92,10 @@ pub fn explore_sweep(
     interrupted: &AtomicBool,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
-    let strategy: MakeStrategy = &|context| Box::new(Sweep::new(swept.attempts.clone(), strategy(context)));
+    let strategy: MakeStrategy = &|context| {
+        let schedules = plan.artifact.watching(strategy(context));
+        Box::new(Sweep::new(swept.attempts.clone(), schedules))
+    };
     alarm::with(plan.budget.timeout, interrupted, |cancel| {
         explore_until(plan, strategy, Some(swept), interrupted, cancel, watch)
     })

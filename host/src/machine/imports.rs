@@ -225,6 +225,16 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             Ok(())
         },
     )?;
+    linker.func_wrap(
+        guest::MODULE,
+        "sometimes",
+        |mut guest: Guest, name: i32, length: i32, holds: i32| -> Result<()> {
+            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
+            let name = text_at(&mut guest, name, length)?;
+            settled(&mut guest).scheduler.runtime.sometimes.count(name, holds != 0);
+            Ok(())
+        },
+    )?;
     linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::leave_test) {
             true => announce(&mut guest, site, 0, Request::TestEnd { unwound: true }).1,

@@ -34,6 +34,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         "read_point"(object: u32) = object, Request::Outside { object, effect: Effect::Read };
         "write_point"(object: u32) = object, Request::Outside { object, effect: Effect::Write };
         "wait_until"() = 0u32, Request::WaitUntil;
+        "watch"() = 0u32, Request::WaitUntil;
         "sleep"(nanoseconds: i64) = 0u32, Request::Sleep { span_ns: nanoseconds.max(0) as u64 };
         "mutex_init"(mutex: u32, kind: u32) -> error = mutex, init(Mutex, mutex, kind);
         "mutex_destroy"(mutex: u32) -> error = mutex, destroy(Mutex, mutex);

@@ -48,6 +48,7 @@ impl Builder<'_> {
             search: result.search.clone(),
             sweep: result.sweep.as_ref().map(|sweep| self.sweep(sweep)),
             faults: result.faults.clone(),
+            sometimes: result.sometimes.clone(),
             notes,
             elapsed: result.elapsed,
             data: result.correlation.as_ref().and_then(|all| correlation::data(all, self.symbols)),

@@ -10,7 +10,7 @@ use crate::outcome::BugKind;
 use crate::results::{
     Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Stop, Story, Suspect, Swept,
 };
-use crate::runtime::{FaultCounts, Stream};
+use crate::runtime::{FaultCounts, Sometimes, Stream};
 use crate::source_tests::SourceTests;
 use crate::statistics::Statistics;
 use crate::symbols::SourceFrame;
@@ -101,6 +101,9 @@ pub struct TestReport {
     /// How often faults could happen, and did, by class and fault point.
     #[serde(skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
+    /// How often conditions were evaluated, and held, that the test expects to hold sometimes.
+    #[serde(skip_serializing_if = "Sometimes::is_empty")]
+    pub sometimes: Sometimes,
     /// How much was new, and the detectors; only for samplers that found nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressReport>,

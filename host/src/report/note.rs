@@ -61,6 +61,8 @@ pub enum Note {
     Faults(FaultCounts),
     /// Classes of faults and fault points that were given a budget, but that no worker reached.
     FaultsNeverMet(Vec<String>),
+    /// Conditions that the test expects to hold sometimes and that never held, with the number of evaluations.
+    NeverHeld(BTreeMap<String, u64>),
     /// The test works in a directory of the host.
     HostDirectory,
 }
@@ -137,6 +139,11 @@ pub fn of(
     let never = never_met(result);
     if !never.is_empty() {
         notes.push(Note::FaultsNeverMet(never));
+    }
+    let never: BTreeMap<String, u64> =
+        result.sometimes.never().map(|(name, evaluated)| (name.into(), evaluated)).collect();
+    if !never.is_empty() {
+        notes.push(Note::NeverHeld(never));
     }
     // A confirmed inversion is a bug, and an inversion that a search refutes does not matter.
     let proved = matches!(verdict, Verdict::Proved { .. });
@@ -254,7 +261,9 @@ fn counted_opportunities(count: u64) -> String {
 impl Note {
     /// Whether the note says that the absence of bugs may mean little.
     pub fn doubts(&self) -> bool {
-        use Note::{ManyCut, NeverConcurrent, OneOrderOfPolls, OneWorker, PointsLeftOut, SameRandom};
+        use Note::{
+            ManyCut, NeverConcurrent, NeverHeld, OneOrderOfPolls, OneWorker, PointsLeftOut, SameRandom,
+        };
         matches!(
             self,
             OneWorker { .. }
@@ -263,6 +272,7 @@ impl Note {
                 | ManyCut { .. }
                 | SameRandom { .. }
                 | OneOrderOfPolls
+                | NeverHeld(_)
         )
     }
 }
@@ -298,6 +308,13 @@ impl fmt::Display for Note {
             }
             Note::FaultsNeverMet(names) => {
                 write!(f, "No worker came to a place for these faults: {}.", names.join(", "))
+            }
+            Note::NeverHeld(conditions) => {
+                let conditions: Vec<String> = conditions
+                    .iter()
+                    .map(|(name, evaluated)| format!("`{name}` ({})", counted(*evaluated, "evaluation")))
+                    .collect();
+                write!(f, "Expected to hold sometimes, and never did: {}.", conditions.join(", "))
             }
             Note::Inconclusive { what, advice: None } => write!(f, "Inconclusive: {what}."),
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),

@@ -80,6 +80,7 @@ impl TestResult {
         self.left_blocked.extend(other.left_blocked);
         self.never_joined.extend(other.never_joined);
         self.faults.merge(&other.faults);
+        self.sometimes.merge(&other.sometimes);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
         other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
         self.shared.0.extend(other.shared.0);

@@ -47,7 +47,7 @@ pub use sweep::{Sweep, Swept, SweptExecution, SweptSite, WAYS_MAX};
 use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
 use crate::outcome::BugKind;
-use crate::runtime::FaultCounts;
+use crate::runtime::{FaultCounts, Sometimes};
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::search::Counts;
 use serde::{Deserialize, Serialize};
@@ -157,6 +157,9 @@ pub struct IterationNotes {
     pub never_joined: Vec<String>,
     /// Opportunities for faults, and faults, by class and name.
     pub faults: FaultCounts,
+    /// See [`TestResult::sometimes`].
+    #[serde(default)]
+    pub sometimes: Sometimes,
     /// Data races that are no bugs, which detectors of the same job met in this or an earlier iteration.
     pub races: Vec<RaceRemark>,
     /// Inversions of locks, which detectors of the same job met in this or an earlier iteration.
@@ -238,6 +241,9 @@ pub struct TestResult {
     /// How often faults could happen, and did.
     #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
+    /// Conditions that the test expects to hold sometimes.
+    #[serde(default, skip_serializing_if = "Sometimes::is_empty")]
+    pub sometimes: Sometimes,
     /// Data races that are no bugs, without duplicate pairs of places, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
@@ -379,6 +385,7 @@ impl TestResult {
             left_blocked: BTreeSet::new(),
             never_joined: BTreeSet::new(),
             faults: FaultCounts::default(),
+            sometimes: Sometimes::default(),
             races: Vec::new(),
             inversions: Vec::new(),
             shared: Granules::default(),
@@ -454,6 +461,7 @@ impl TestResult {
         self.left_blocked.extend(notes.left_blocked);
         self.never_joined.extend(notes.never_joined);
         self.faults.merge(&notes.faults);
+        self.sometimes.merge(&notes.sometimes);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
         for inversion in notes.inversions {
             self.add_inversion(SeenInversion { iteration: index, inversion, tried: 0, confirmed: false });

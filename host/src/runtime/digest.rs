@@ -36,6 +36,7 @@ impl Runtime {
             monitors,
             // For reports.
             fault_counts: _,
+            sometimes: _,
             failed_calls: _,
             memory_refused,
             worker_local_word,
@@ -95,6 +96,7 @@ impl Runtime {
                 atomic_ticks,
                 suppressed,
                 predicate,
+                watches,
                 // An event of the heap. Only whether the block still exists matters.
                 stack_block: _,
                 worker_local_word,
@@ -117,7 +119,7 @@ impl Runtime {
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
                 (socket_fault, polled).hash(h);
-                (suppressed, predicate.as_ref().map(|predicate| predicate.state())).hash(h);
+                (suppressed, watches, predicate.as_ref().map(|predicate| predicate.state())).hash(h);
             });
             sum = sum.wrapping_add(hash);
         }

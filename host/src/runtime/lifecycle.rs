@@ -72,6 +72,7 @@ impl Runtime {
             atomic_ticks: 0,
             suppressed: 0,
             predicate: None,
+            watches: false,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             worker_local_word: 0,
             idle_steps: 0,
@@ -209,12 +210,17 @@ impl Runtime {
         self.at_exit == AtExit::Kill && self.pending[self.first as usize].state == WorkerState::Ended
     }
 
+    /// The workers that are blocked, without those that only watch an invariant.
+    pub fn blocked(&self) -> impl Iterator<Item = WorkerId> {
+        let blocked = |w: &WorkerId| self.pending[w.index()].state == WorkerState::Blocked;
+        self.ids().filter(move |w| blocked(w) && !self.worker(*w).watches)
+    }
+
     pub(super) fn quiescent(&self, main_ended: bool) -> Progress {
         if self.assumed_away {
             return Progress::AssumedAway;
         }
-        let blocked: Vec<WorkerId> =
-            self.ids().filter(|w| self.pending[w.index()].state == WorkerState::Blocked).collect();
+        let blocked: Vec<WorkerId> = self.blocked().collect();
         let expected =
             |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.joins_visible);
         if !main_ended || !self.over && !blocked.iter().all(expected) {

@@ -53,6 +53,7 @@ mod predicate;
 mod predicates;
 pub mod released;
 pub mod sockets;
+mod sometimes;
 mod stacks;
 pub mod stream;
 mod sync;
@@ -81,6 +82,7 @@ use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
 use monitors::Monitors;
 pub use output::{Output, Stream};
+pub use sometimes::Sometimes;
 use std::sync::Arc;
 use stream::EventStream;
 pub use sync::Lock;
@@ -138,6 +140,8 @@ pub struct Runtime {
     pub monitors: Monitors,
     /// Opportunities and faults so far, for reports.
     pub fault_counts: FaultCounts,
+    /// Conditions that the test expects to hold sometimes.
+    pub sometimes: Sometimes,
     /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
     pub failed_calls: Vec<(u64, String)>,
     /// When a pending timeout may fire.
@@ -218,6 +222,7 @@ impl Runtime {
             fault_asked,
             monitors,
             fault_counts,
+            sometimes,
             failed_calls,
             timers,
             waited,
@@ -262,6 +267,7 @@ impl Runtime {
         *fault_asked = other.fault_asked;
         monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
+        sometimes.clone_from(&other.sometimes);
         failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
         *waited = other.waited;

@@ -15,6 +15,7 @@
 
 use super::predicate::Predicate;
 use super::{Performed, Request, Runtime, Wake};
+use coyote_abi::OpKind;
 use coyote_strategies::{Access, Class, Effect, Event, WorkerId};
 
 impl Runtime {
@@ -41,7 +42,9 @@ impl Runtime {
 
     /// Begins an evaluation, now or again.
     pub(super) fn evaluate(&mut self, id: WorkerId) -> Performed {
+        let watches = self.pending(id).operation.kind == OpKind::Watch;
         let worker = &mut self.workers[id.index()];
+        worker.watches |= watches;
         worker.waiting = false;
         if worker.wake.take() == Some(Wake::Notified) {
             // No event: the predicate's own accesses say what happens before what.

@@ -130,7 +130,7 @@ impl Runtime {
         if !circle.is_empty() {
             return circle;
         }
-        let blocked: Vec<WorkerId> = self.ids().filter(|id| self.is(*id, WorkerState::Blocked)).collect();
+        let blocked: Vec<WorkerId> = self.blocked().collect();
         let reached: Vec<Vec<WorkerId>> = blocked.iter().map(|id| self.waits_for_all(*id)).collect();
         let reaches = |from: WorkerId, to: WorkerId| {
             let at = blocked.iter().position(|id| *id == from);

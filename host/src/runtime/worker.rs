@@ -225,6 +225,8 @@ pub struct Worker {
     pub suppressed: u32,
     /// The predicate that it evaluates, or for which it waits.
     pub predicate: Option<Box<Predicate>>,
+    /// Whether it only watches an invariant, and has evaluated it at least once.
+    pub watches: bool,
     /// The event of the heap that allocated the block in which its stack lies, if one did.
     pub stack_block: Option<u32>,
     /// Its value of the worker-local word, while it is suspended.

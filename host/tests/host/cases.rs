@@ -7,6 +7,7 @@
 //! ;; run: --test deadlock --strategy dfs         options of `coyote-wasm test`, after --seed 0
 //! ;; exit: 2
 //! ;; line: bug in test deadlock: deadlock        a line of the report contains this; any number of them
+//! ;; absent: invariant                           no line of the report contains this; any number of them
 //! ```
 //!
 //! There may be several runs, each with its expectations. A run that writes a trace is replayed in another
@@ -26,11 +27,12 @@ struct Case {
     runs: Vec<Run>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Run {
     options: Vec<String>,
     exit: Option<i32>,
     lines: Vec<String>,
+    absent: Vec<String>,
 }
 
 impl Case {
@@ -43,7 +45,7 @@ impl Case {
             match comment.trim_start_matches('!').trim().split_once(": ") {
                 Some(("flags", flags)) => case.flags = words(flags),
                 Some(("run", options)) => {
-                    case.runs.push(Run { options: words(options), exit: None, lines: Vec::new() });
+                    case.runs.push(Run { options: words(options), ..Run::default() });
                 }
                 Some(("exit", code)) => {
                     let run = case.runs.last_mut().expect("`exit` follows `run`");
@@ -51,6 +53,9 @@ impl Case {
                 }
                 Some(("line", line)) => {
                     case.runs.last_mut().expect("`line` follows `run`").lines.push(line.to_string());
+                }
+                Some(("absent", line)) => {
+                    case.runs.last_mut().expect("`absent` follows `run`").absent.push(line.to_string());
                 }
                 _ => {}
             }
@@ -101,10 +106,12 @@ fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
     if ended.code != run.exit {
         return differs(format!("exit code {:?}, not {:?}", ended.code, run.exit), &ended);
     }
-    for line in &run.lines {
-        if !ended.stdout.lines().chain(ended.stderr.lines()).any(|l| l.contains(line.as_str())) {
-            return differs(format!("no line contains `{line}`"), &ended);
-        }
+    let says = |line: &String| ended.stdout.contains(line) || ended.stderr.contains(line);
+    if let Some(line) = run.lines.iter().find(|line| !says(line)) {
+        return differs(format!("no line contains `{line}`"), &ended);
+    }
+    if let Some(line) = run.absent.iter().find(|line| says(line)) {
+        return differs(format!("a line contains `{line}`"), &ended);
     }
     if let Some(trace) = ended.stdout.lines().find_map(|line| line.strip_prefix("  trace:  ")) {
         let replayed = process::run(directory, &["replay", module, trace]);
@@ -161,12 +168,14 @@ fn rust() {
 #[test]
 fn a_comment_is_read() {
     let text = "// About it.\n//! flags: -O1 -w\n// run: -s dpor\n// exit: 0\n// run: -i 3\n// exit: 2\n\
-                // line: bug in test main: x\nint main() {}\n// run: too late\n";
-    let run = |options: &str, exit, lines: &[&str]| Run {
+                // line: bug in test main: x\n// absent: y\nint main() {}\n// run: too late\n";
+    let list = |lines: &[&str]| lines.iter().map(|line| line.to_string()).collect();
+    let run = |options: &str, exit, lines: &[&str], absent: &[&str]| Run {
         options: options.split(' ').map(str::to_string).collect(),
         exit: Some(exit),
-        lines: lines.iter().map(|line| line.to_string()).collect(),
+        lines: list(lines),
+        absent: list(absent),
     };
-    let runs = vec![run("-s dpor", 0, &[]), run("-i 3", 2, &["bug in test main: x"])];
+    let runs = vec![run("-s dpor", 0, &[], &[]), run("-i 3", 2, &["bug in test main: x"], &["y"])];
     assert_eq!(Case::of(text), Case { flags: vec!["-O1".into(), "-w".into()], runs });
 }

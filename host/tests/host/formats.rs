@@ -19,7 +19,7 @@ fn explore(module: &str, test: &str, outdir: &Path, options: &[&str]) -> process
 }
 
 /// Bugs of several kinds, and tests without one.
-const TESTS: [(&str, &str, &[&str]); 8] = [
+const TESTS: [(&str, &str, &[&str]); 9] = [
     ("bounded_buffer", "minimal", &[]),
     ("racy_counter", "racy", &["--explore", "-i", "50"]),
     ("racy_counter", "racy", &["-s", "dpor"]),
@@ -28,6 +28,7 @@ const TESTS: [(&str, &str, &[&str]); 8] = [
     ("stack_overflow", "*", &["-i", "3"]),
     ("std_threads_fixed", "*", &["-i", "3"]),
     ("racy_counter", "racy", &["--detect", "races"]),
+    ("bounded_buffer", "minimal_notify_all", &["-i", "50", "--spurious-wakeups", "1"]),
 ];
 
 fn validate(schema: Value, document: &Value) {

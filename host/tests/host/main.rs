@@ -32,6 +32,7 @@
 //! - [`orderings`]: the memory ordering of every atomic access.
 //! - [`memory_errors`]: errors in the use of memory, and correct uses that look like one.
 //! - [`observers`]: the step stream, and detectors of the user.
+//! - [`properties`]: invariants that are judged in every state.
 //! - [`owners`]: points only where memory is shared.
 //! - [`leases`]: steps without a call of the host change nothing.
 //! - [`state`]: changes of an iteration are not visible in the next one.
@@ -106,6 +107,7 @@ mod owners;
 mod pages;
 mod preview1;
 mod process;
+mod properties;
 mod published;
 mod races;
 mod readme;

@@ -12,7 +12,8 @@
 //! - [`feedback`]: mutations of schedules that showed something new.
 //! - [`sequence`]: one strategy after another within an iteration.
 //! - [`chess_fair`]: any strategy, made fair.
-//! - [`faults`]: any strategy, with a separate rule for when faults strike.
+//! - [`faults`]: any strategy, with a separate rule for when faults strike; [`watchers`]: any strategy, with workers that
+//!   evaluate invariants as soon as they can.
 //! - [`sweep`]: every fault of the default schedule, one per iteration.
 //! - [`portfolio`]: one strategy after another, iteration by iteration.
 //! - [`profiler`]: the random walk, recording the profile of the program.
@@ -49,4 +50,5 @@ pub mod surw;
 pub mod sweep;
 mod timeout;
 pub mod urw;
+pub mod watchers;
 mod weights;

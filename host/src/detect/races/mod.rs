@@ -216,6 +216,10 @@ impl Races {
             return None;
         }
         let MemoryAccess { worker, address, bytes, writes, in_section, .. } = *access;
+        // All other workers are suspended while an invariant is evaluated.
+        if state.runtime.worker(worker).watches {
+            return None;
+        }
         let what = What {
             address: address as u32,
             bytes: bytes.min(BYTES_MAX),
