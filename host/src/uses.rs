@@ -15,6 +15,10 @@ pub struct Uses {
     pub sockets: bool,
     /// The module contains the runtime of tokio.
     pub tokio: bool,
+    /// The module asks tokio how often it polls or schedules tasks, which tells a postponed poll from none.
+    pub counts_polls: bool,
+    /// The module contains mio, which tokio's runtime sleeps in if it has its feature `net`, `process` or `signal`.
+    pub mio: bool,
     /// The module contains the thread pool of rayon.
     pub rayon: bool,
 }
@@ -23,6 +27,13 @@ pub struct Uses {
 /// thread: a part of their functions' mangled names, and the variable that sets the number of threads.
 const POOLS: [(&str, &str); 2] =
     [("5tokio7runtime", "TOKIO_WORKER_THREADS"), ("10rayon_core", "RAYON_NUM_THREADS")];
+
+/// Parts of the mangled names of tokio's functions that count polls, or say when there is one. A poll that is postponed
+/// has begun for tokio, and its task is scheduled once more.
+const COUNTS_OF_POLLS: [&str; 3] = ["RuntimeMetrics", "_before_task_poll", "_after_task_poll"];
+
+/// A part of the mangled name of the function in which mio waits.
+const MIO_WAITS: [&str; 2] = ["3mio4poll", "4Poll4poll"];
 
 /// Enough threads for concurrency.
 const THREADS: u32 = 2;
@@ -44,8 +55,7 @@ impl Uses {
                     for subsection in names.into_iter().map_while(Result::ok) {
                         let wasmparser::Name::Function(functions) = subsection else { continue };
                         for function in functions.into_iter().map_while(Result::ok) {
-                            uses.tokio |= function.name.contains(POOLS[0].0);
-                            uses.rayon |= function.name.contains(POOLS[1].0);
+                            uses.see(function.name);
                         }
                     }
                 }
@@ -53,6 +63,14 @@ impl Uses {
             }
         }
         uses
+    }
+
+    fn see(&mut self, function: &str) {
+        let of_tokio = function.contains(POOLS[0].0);
+        self.tokio |= of_tokio;
+        self.counts_polls |= of_tokio && COUNTS_OF_POLLS.iter().any(|part| function.contains(part));
+        self.mio |= MIO_WAITS.iter().all(|part| function.contains(part));
+        self.rayon |= function.contains(POOLS[1].0);
     }
 
     /// Environment variables for the guest, except those that the user has set.
@@ -72,7 +90,7 @@ impl Uses {
                 FaultClass::Seed,
                 usual(FaultClass::Seed, self.random && !matches!(random, Some(Random::Stream(_)))),
             )
-            .with(FaultClass::Poll, usual(FaultClass::Poll, self.tokio))
+            .with(FaultClass::Poll, usual(FaultClass::Poll, self.tokio && !self.counts_polls))
             .with(FaultClass::Split, usual(FaultClass::Split, self.sockets))
     }
 }
@@ -111,6 +129,18 @@ mod tests {
         assert_eq!(random, Uses { random: true, ..Uses::default() });
         let both = of("(module (func $_ZN5tokio7runtime2rtE) (func $_RNvCs1_10rayon_core4join))");
         assert_eq!(both, Uses { tokio: true, rayon: true, ..Uses::default() });
+        let counts = [
+            "_RNvMNtNtNtCs41_5tokio7runtime7metrics7runtimeNtB2_14RuntimeMetrics27worker_local_schedule_count",
+            "_RINvMNtNtCs41_5tokio7runtime7builderNtB3_7Builder18on_after_task_pollNCNv4main0EB1i_",
+            "_ZN5tokio7runtime7builder7Builder19on_before_task_poll17h0123456789abcdefE",
+        ];
+        for name in counts {
+            let uses = of(&format!("(module (func ${name}))"));
+            assert_eq!(uses, Uses { tokio: true, counts_polls: true, ..Uses::default() });
+            assert!(!uses.budgets(None).has(FaultClass::Poll));
+        }
+        let mio = of("(module (func $_RNvMNtCs9O_3mio4pollNtB2_4Poll4poll))");
+        assert_eq!(mio, Uses { mio: true, ..Uses::default() });
         let sockets = of("(module (import \"coyote\" \"net_connect\" (func (param i32) (result i32))))");
         assert_eq!(sockets, Uses { sockets: true, ..Uses::default() });
         assert!(sockets.budgets(None).has(FaultClass::Split) && !both.budgets(None).has(FaultClass::Split));

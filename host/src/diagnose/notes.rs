@@ -8,8 +8,10 @@ use crate::plural::counted;
 use crate::runtime::files::disk::Lost;
 use crate::runtime::{Runtime, Timers};
 use crate::symbols::{SourceFrame, Symbols, is_library};
+use crate::uses::Uses;
 use coyote_instrumenter::Location;
 use coyote_strategies::{WorkerId, WorkerState};
+use std::time::Duration;
 
 /// The notes on the iteration that the execution has just ended with this bug.
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
@@ -17,9 +19,11 @@ pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let all = [
         lock_of_a_dead_node(runtime),
         early_timeout(execution, runtime),
+        sleep_of_tokio(execution, runtime),
         memory(runtime),
         panic(execution, bug),
         variable(bug),
+        file(bug),
         unreachable(bug),
     ];
     crashes(execution).into_iter().chain(all.into_iter().flatten()).collect()
@@ -113,6 +117,21 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
     })
 }
 
+/// A runtime of tokio that may have slept longer than it would elsewhere: on WASI, its driver of sockets has nothing
+/// that wakes it (`unpark` of tokio's `runtime::io::driver::Handle` does nothing there).
+fn sleep_of_tokio(execution: &Execution, runtime: &Runtime) -> Option<String> {
+    let slept = Duration::from_nanos(runtime.time_ns()) >= SLEPT;
+    let uses = slept.then(|| Uses::of(&execution.machine().artifact().original))?;
+    (uses.tokio && uses.mio).then(|| {
+        "with its features net, process or signal (and so with full), a runtime of tokio that sleeps until a time is not \
+         woken by other threads on WASI. If the bug needs that, leave these features out (docs/tokio.md)"
+            .into()
+    })
+}
+
+/// More virtual time than passes without a timeout.
+const SLEPT: Duration = Duration::from_millis(1);
+
 /// Memory that the program requested and did not get.
 fn memory(runtime: &Runtime) -> Option<String> {
     let what = "the program was refused memory before: if this caused the bug, raise --max-memory";
@@ -134,6 +153,12 @@ fn panic(execution: &Execution, bug: &Bug) -> Option<String> {
 fn variable(bug: &Bug) -> Option<String> {
     let wanted = bug.kind == BugKind::Panic && bug.message().contains("NotPresent");
     wanted.then(|| "the guest has no environment variables but those given with --env".into())
+}
+
+/// A file that the program expected.
+fn file(bug: &Bug) -> Option<String> {
+    let wanted = bug.kind == BugKind::Panic && bug.message().contains("No such file or directory");
+    wanted.then(|| "the guest has no files but those given with --preload, and those it makes itself".into())
 }
 
 /// A trap with several possible meanings.

@@ -23,6 +23,7 @@ const CODE: &str = r#"
     #[test] fn finds_a_directory() { assert!(std::env::temp_dir().is_absolute()); }
     #[test] fn starts_a_process() { std::process::Command::new("true").status().unwrap(); }
     #[test] fn reads_a_variable() { std::env::var("NAME").unwrap(); }
+    #[test] fn reads_a_file() { std::fs::read("/NAME").unwrap(); }
     #[test] fn aborts() { std::process::abort(); }
     #[test] fn is_wrong() { assert_eq!(1 + 1, 3); }
     #[test] fn starts_threads() {
@@ -140,6 +141,7 @@ fn bugs_stay_bugs() {
                 Some("where panics unwind, this one would end worker 0.0 alone"),
             ),
             ("reads_a_variable", "panic: ", Some("no environment variables but those given with --env")),
+            ("reads_a_file", "panic: ", Some("no files but those given with --preload")),
             ("aborts", "trap: the guest aborted", Some("compilers put this trap after a call of abort")),
         ] {
             let Some(ended) = run(level, test, &[]) else { return };

@@ -92,6 +92,19 @@ fn without_choices_there_is_one_order() {
     assert!(!fixed.contains("All 1 execution"), "{fixed}");
 }
 
+/// A poll that is postponed has begun for tokio. Where the program asks how many there were, none is by default.
+#[test]
+fn counts_of_polls_are_those_of_tokio() {
+    if !is_built() {
+        return;
+    }
+    let test = ["--test", "counts", "--", "each_task_is_scheduled_once", "-i", "200"];
+    let results = run(&test);
+    assert!(results["each_task_is_scheduled_once"].starts_with("ok ("), "{results:?}");
+    let results = run(&[&test[..], &["--faults", "poll=3"]].concat());
+    assert_eq!(results["each_task_is_scheduled_once"], "FAILED");
+}
+
 /// The parts of tokio that docs/tokio.md lists as working do work.
 #[test]
 fn parts_of_tokio_work() {
