@@ -4,8 +4,9 @@
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 //!
 //! - `test`: the tests that can be executed. `looks`: iterations that seem not to end, with the proofs in
-//!   `prove_livelock` and `prove_lasso`.
+//!   `prove_livelock` and `prove_lasso`. `awaits`: when stacks of awaits are taken.
 
+mod awaits;
 mod looks;
 mod prove_lasso;
 mod prove_livelock;
@@ -296,6 +297,9 @@ impl Execution {
             .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
         if self.machine.overflowed_in_parts() {
             return self.run(strategy, iteration);
+        }
+        if outcome.is_bug() {
+            self.take_missing_awaits(&outcome, strategy.fair())?;
         }
         strategy.end(Summary { steps: self.runtime().steps(), buggy: outcome.is_bug() });
         Ok((outcome, strategy))

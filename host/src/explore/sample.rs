@@ -346,6 +346,7 @@ fn run_job(
     sender: &Sender<Result<Batch, ExploreError>>,
 ) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+    execution.take_awaits_of_bugs();
     let name = strategy.name();
     if let Some(profile) = profile {
         strategy.prepare(profile);

@@ -174,6 +174,7 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
 
 fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
+    execution.take_awaits_of_bugs();
     while let Some(items) = pool.take() {
         let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
         search.share(&pool.shared);

@@ -21,7 +21,7 @@ pub(super) struct Counters {
 
 impl Machine {
     /// Whether the module counts anything.
-    fn counts_anything(&self) -> bool {
+    pub fn counts_anything(&self) -> bool {
         !self.artifact.table.counters.is_empty()
     }
 

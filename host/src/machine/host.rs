@@ -81,6 +81,8 @@ pub struct Host {
     pub stopped_at: Option<(WorkerId, Vec<Location>)>,
     /// The stacks of workers when they last threw an exception, innermost first.
     pub thrown_at: BTreeMap<WorkerId, Vec<Location>>,
+    /// Whether the stack and the object of each await are recorded, not only that there is one.
+    pub takes_awaits: bool,
     /// Observers, including detectors: changed with [`Host::set_observers`].
     pub observers: Observers,
 }
@@ -139,6 +141,7 @@ impl Host {
             hot,
             stopped_at: None,
             thrown_at: BTreeMap::new(),
+            takes_awaits: true,
             observers: Observers::default(),
         }
     }

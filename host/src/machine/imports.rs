@@ -285,14 +285,16 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
          more: i32|
          -> Result<()> {
             let Some(worker) = settled(&mut guest).scheduler.running else { return Ok(()) };
-            let what = match length {
-                0 => String::new(),
-                _ => {
-                    let (what, file) =
-                        (text_at(&mut guest, what, length)?, text_at(&mut guest, file, file_length)?);
-                    format!("{what} made at {file}:{}", line as u32)
-                }
+            let texts = match length {
+                0 => None,
+                _ => Some((text_at(&mut guest, what, length)?, text_at(&mut guest, file, file_length)?)),
             };
+            if !guest.data().takes_awaits {
+                guest.data_mut().scheduler.runtime.awaits_untold(worker, semaphore as u32);
+                return Ok(());
+            }
+            let what =
+                texts.map_or(String::new(), |(what, file)| format!("{what} made at {file}:{}", line as u32));
             let stack = original_stack(&WasmBacktrace::force_capture(&guest), guest.data());
             let awaited = Awaited { what: what.into(), object: object as u32, stack: stack.into() };
             settled(&mut guest).scheduler.runtime.awaits(worker, semaphore as u32, awaited, more != 0);

@@ -445,6 +445,11 @@ impl Machine {
         self.store.data_mut().set_observers(change)
     }
 
+    /// Sets whether the stack of each await is taken, from the next beginning on.
+    pub fn take_awaits(&mut self, take: bool) {
+        self.store.data_mut().takes_awaits = take;
+    }
+
     /// The stack of a worker, innermost first: from its saved frames, from where the guest stopped, or from
     /// where its task awaits.
     pub fn stack(&self, worker: coyote_strategies::WorkerId) -> Vec<Location> {

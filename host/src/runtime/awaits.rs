@@ -2,7 +2,8 @@
 //! in the loop that polls the task; only the guest knows where in the task's code that is, and for which object.
 //!
 //! This is for reports alone: the execution does not depend on it. A report by the guest holds until the next one, and
-//! counts while the worker waits at the semaphore that it names.
+//! counts while the worker waits at the semaphore that it names. Where nobody may ask, only the fact that there was a
+//! report is kept.
 
 use super::{ObjectId, Runtime};
 use crate::symbols::library_file;
@@ -33,6 +34,8 @@ pub struct Awaits {
     all: Option<Arc<Vec<Awaited>>>,
     /// Number of objects that were left out.
     left_out: u32,
+    /// Something was reported and not kept.
+    untold: bool,
 }
 
 impl Runtime {
@@ -50,12 +53,28 @@ impl Runtime {
         }
     }
 
-    /// The reported objects that a blocked worker awaits.
-    pub fn awaited(&self, id: WorkerId) -> &[Awaited] {
+    /// As [`Runtime::awaits`], without recording what it is.
+    pub fn awaits_untold(&mut self, id: WorkerId, semaphore: u32) {
+        self.workers[id.index()].awaits = Awaits { semaphore, untold: true, ..Awaits::default() };
+    }
+
+    /// Whether a worker awaits something that was not recorded.
+    pub fn misses_awaits(&self) -> bool {
+        let mut ids = (0..self.workers.len() as u32).map(WorkerId);
+        ids.any(|id| self.worker(id).awaits.untold && self.awaits_reported(id))
+    }
+
+    /// Whether a worker waits for what it reported last.
+    fn awaits_reported(&self, id: WorkerId) -> bool {
         let worker = self.worker(id);
         let place = ObjectId { class: Class::Semaphore, address: worker.awaits.semaphore };
-        let waits = worker.request.wants() == Some(place) && self.pending(id).state == WorkerState::Blocked;
-        worker.awaits.all.as_ref().filter(|_| waits).map_or(&[], |all| all)
+        worker.request.wants() == Some(place) && self.pending(id).state == WorkerState::Blocked
+    }
+
+    /// The reported objects that a blocked worker awaits.
+    pub fn awaited(&self, id: WorkerId) -> &[Awaited] {
+        let waits = self.awaits_reported(id);
+        self.worker(id).awaits.all.as_ref().filter(|_| waits).map_or(&[], |all| all)
     }
 
     /// [`Runtime::awaited`] in words.
