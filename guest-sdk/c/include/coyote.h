@@ -457,7 +457,8 @@ static inline void coyote_sometimes(int condition, const char *name) {
   coyote_raw_sometimes(coyote_address(name), UINT32_MAX, condition != 0);
 }
 
-/* An invariant that is watched from coyote_invariant_begin to coyote_invariant_end, or to the end of the test. */
+/* An invariant that is watched from coyote_invariant_begin to coyote_invariant_end, or to the end of the test: until then
+ * it and its argument must live. */
 typedef struct {
   const char *name;
   int (*holds)(void *argument);

@@ -125,7 +125,13 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
     let runtime = execution.runtime();
     let livelock = execution.livelock();
     let workers = (0..runtime.workers().len() as u32).map(WorkerId);
-    let workers = workers.filter(|id| runtime.pending(*id).state != WorkerState::Ended).map(|id| WorkerAt {
+    // A worker that watches an invariant only waits for it to break.
+    let matters = |id: &WorkerId| match runtime.pending(*id).state {
+        WorkerState::Ended => false,
+        WorkerState::Blocked => !runtime.worker(*id).watches,
+        WorkerState::Enabled => true,
+    };
+    let workers = workers.filter(matters).map(|id| WorkerAt {
         id,
         title: runtime.title(id),
         doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {

@@ -133,7 +133,10 @@ impl Runtime {
     /// The workers that were neither joined nor detached, of a program whose joins are visible.
     pub fn never_joined(&self) -> impl Iterator<Item = WorkerId> {
         let sees = self.program && self.joins_visible;
-        let never = |id: &WorkerId| !self.worker(*id).detached && !self.worker(*id).joined;
+        let never = |id: &WorkerId| {
+            let worker = self.worker(*id);
+            !worker.detached && !worker.joined && !worker.watches
+        };
         self.ids().skip(self.first as usize + 1).filter(move |id| sees && never(id))
     }
 

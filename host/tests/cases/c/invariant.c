@@ -8,8 +8,6 @@
 // exit: 2
 // run: -s pos -i 1 -- torn
 // exit: 2
-// run: -s delay-bounding -i 1 -- torn
-// exit: 2
 // run: -s fair-pct -i 1 -- torn
 // exit: 2
 // run: -i 1 --races bug -- torn

@@ -28,5 +28,6 @@ int main(int count, char **list) {
     pthread_create(&threads[i], NULL, stores, (void *)(uintptr_t)atoi(list[1 + i]));
   for (int i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);
+  coyote_invariant_end(&invariant);
   return 0;
 }
