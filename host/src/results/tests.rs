@@ -31,6 +31,12 @@ impl Numbers {
         counts
     }
 
+    fn sometimes(&mut self) -> Sometimes {
+        let mut counts = Sometimes::default();
+        self.names().into_iter().for_each(|name| counts.count(name, self.flag()));
+        counts
+    }
+
     fn bug(&mut self, index: Option<u64>) -> FoundBug {
         let kind = [BugKind::Deadlock, BugKind::Assertion, BugKind::Limit][self.below(3) as usize];
         let said = format!("said {}", self.below(9));
@@ -122,6 +128,7 @@ impl Numbers {
             left_blocked: self.names(),
             never_joined: self.names(),
             faults: self.faults(),
+            sometimes: self.sometimes(),
             races: self.races(),
             inversions: self.inversions(),
             first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),

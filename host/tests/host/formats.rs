@@ -28,7 +28,7 @@ const TESTS: [(&str, &str, &[&str]); 9] = [
     ("stack_overflow", "*", &["-i", "3"]),
     ("std_threads_fixed", "*", &["-i", "3"]),
     ("racy_counter", "racy", &["--detect", "races"]),
-    ("bounded_buffer", "minimal_notify_all", &["-i", "50", "--spurious-wakeups", "1"]),
+    ("bounded_buffer", "minimal_notify_all", &["-i", "50", "--faults", "spurious=1"]),
 ];
 
 fn validate(schema: Value, document: &Value) {

@@ -43,7 +43,7 @@
 // run: -i 300 -- deadlock
 // exit: 2
 // line: bug in test main: deadlock
-// absent: invariant
+// absent: nothing is lost
 #include <coyote.h>
 #include <pthread.h>
 #include <stdatomic.h>
