@@ -121,16 +121,32 @@ COYOTE_SETUP {
   close(open("/told", O_CREAT | O_WRONLY, 0666));
 }
 
-COYOTE_TEST(crashing) {
+static void crash(const char *synchronous) {
   path = "/kept.db";
   sqlite3 *bank = open_bank();
   CHECK(bank != NULL, "the database cannot be opened");
+  CHECK(exec(bank, synchronous) == SQLITE_OK, "SQLite does not know this");
   if (transfer(bank)) {
     int told = open("/told", O_WRONLY);
     CHECK(write(told, "committed", 9) == 9 && fsync(told) == 0, "nothing was told");
     close(told);
   }
   sqlite3_close(bank);
+}
+
+/* SQLite syncs the directory after it has removed the journal. */
+COYOTE_TEST(crashing) {
+  crash("PRAGMA synchronous=EXTRA");
+}
+
+/* It does not, as its documentation says: the journal can be there again, and undoes what was committed. */
+COYOTE_TEST(crashing_full) {
+  crash("PRAGMA synchronous=FULL");
+}
+
+/* It syncs nothing. */
+COYOTE_TEST(crashing_unsynced) {
+  crash("PRAGMA synchronous=OFF");
 }
 
 COYOTE_RECOVER {

@@ -1,5 +1,7 @@
-//! A sweep of `io` over a transaction of SQLite, on files through its own VFS (`examples/large/sqlite/transaction.c`):
-//! whatever fails, what was committed is there, and nothing is half there. Without a journal it is, and that is found.
+//! Sweeps over a transaction of SQLite, on files through its own VFS (`examples/large/sqlite/transaction.c`): whatever fails,
+//! and wherever it crashes, what was committed is there, and nothing is half there. Without a journal, or if nothing is
+//! synced, it is not so, and that is found. With `synchronous=FULL`, which is the default, a crash can undo what was
+//! committed: <https://www.sqlite.org/pragma.html#pragma_synchronous> says the same.
 
 use super::module;
 use coyote_wasm::execution::{Faults, Limits, Settings, Test};
@@ -13,8 +15,8 @@ use coyote_wasm::verdict::Verdict;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-fn swept(wasm: &[u8], name: &str) -> TestResult {
-    let faults = Faults::default().with(FaultClass::Io, sweep::lasting("io"));
+fn swept(wasm: &[u8], name: &str, class: FaultClass) -> TestResult {
+    let faults = Faults::default().with(class, sweep::lasting(class.row().name));
     let mut options = Options { points: Points::Sync, ..Options::default() };
     faults.prepare(&mut options);
     let instrumented = instrument(wasm, &options).unwrap();
@@ -37,17 +39,35 @@ fn swept(wasm: &[u8], name: &str) -> TestResult {
         sweep.tried(),
         result.elapsed
     );
-    assert!(sweep.is_complete() && sweep.opportunities() > 50, "{sweep:?}");
+    assert!(sweep.is_complete() && sweep.opportunities() > 5, "{sweep:?}");
     result
+}
+
+/// The messages of the bugs that a sweep finds.
+fn found(wasm: &[u8], name: &str, class: FaultClass) -> Vec<String> {
+    let result = swept(wasm, name, class);
+    assert_eq!(result.verdict(), Verdict::Bug, "{name}");
+    result.bugs.iter().map(|found| found.bug.message()).collect()
 }
 
 #[test]
 fn sqlite_keeps_its_transactions() {
     let Some(wasm) = module("sweep/sqlite_transaction") else { return };
-    let result = swept(&wasm, "transaction");
+    let result = swept(&wasm, "transaction", FaultClass::Io);
     assert_eq!(result.verdict(), Verdict::NotFound, "{:?}", result.bugs);
-    let result = swept(&wasm, "without_journal");
-    assert_eq!(result.verdict(), Verdict::Bug);
-    let messages: Vec<String> = result.bugs.iter().map(|found| found.bug.message()).collect();
+    assert!(result.sweep.unwrap().opportunities() > 50);
+    let messages = found(&wasm, "without_journal", FaultClass::Io);
     assert!(messages.iter().any(|message| message.contains("a part of the transaction")), "{messages:?}");
+}
+
+#[test]
+fn sqlite_survives_crashes() {
+    let Some(wasm) = module("sweep/sqlite_transaction") else { return };
+    let result = swept(&wasm, "crashing", FaultClass::Crash);
+    assert_eq!(result.verdict(), Verdict::NotFound, "{:?}", result.bugs);
+    let messages = found(&wasm, "crashing_full", FaultClass::Crash);
+    let undone = |message: &String| message.contains("a transaction that was committed is not there");
+    assert!(messages.iter().all(undone), "{messages:?}");
+    let messages = found(&wasm, "crashing_unsynced", FaultClass::Crash);
+    assert!(messages.iter().any(|message| message.contains("the file is damaged")), "{messages:?}");
 }
