@@ -46,7 +46,8 @@ pub struct Options {
     /// If not empty: only these functions' own memory accesses are scheduling points.
     pub points_only_in: Vec<String>,
     /// Whether the host is told which memory a step touches without a scheduling point: for searches that
-    /// rely on footprints, and always for modules that import `coyote.wait_until` or `coyote.watch`. Changes neither points nor sites.
+    /// rely on footprints, and always for modules that import `coyote.wait_until` or `coyote.watch`. Changes neither
+    /// points nor sites.
     pub footprints: bool,
     /// Whether the host is told of events that order accesses without being scheduling points: whether a
     /// compare-exchange wrote, and the atomic accesses and fences of functions that the user left out. For
