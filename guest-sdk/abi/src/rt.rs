@@ -85,11 +85,16 @@ pub const CALL: &str = "call";
 /// result has no meaning. Suspending.
 pub const SOCKET_CALL: &str = "socket_call";
 /// `socket_poll(in, out, subscriptions, events, site) -> i32`: takes the place of [`WASI_POLL_ONEOFF`] in modules that can
-/// have sockets: waits. The result is for [`SOCKET_EVENTS`], which must follow. Suspending.
+/// have sockets, or have a driver ([`DRIVER_TURN`]): waits. The result is for [`SOCKET_EVENTS`], which must follow. Suspending.
 pub const SOCKET_POLL: &str = "socket_poll";
 /// `socket_events(in, out, subscriptions, events, waited: i32) -> i32`: writes the events of a poll, after
 /// [`SOCKET_POLL`], which returned `waited`. Returns the error number of the poll.
 pub const SOCKET_EVENTS: &str = "socket_events";
+/// `driver_turn(all_known: i32)`: the next poll of the running worker is that of a driver, which [`DRIVER_WAKE`] can end.
+/// `all_known`: whether all wakes of drivers are told.
+pub const DRIVER_TURN: &str = "driver_turn";
+/// `driver_wake()`: ends the polls of drivers of all other workers, and if a worker polls in none, its next one.
+pub const DRIVER_WAKE: &str = "driver_wake";
 /// `fault_hook(object, hook, what, site) -> i32`: what follows may fail, see [`FaultHook`]: 0 if it does not. Suspending.
 /// Only in modules that are instrumented for faults of its class.
 pub const FAULT_HOOK: &str = "fault_hook";

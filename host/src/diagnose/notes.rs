@@ -117,14 +117,15 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
     })
 }
 
-/// A runtime of tokio that may have slept longer than it would elsewhere: on WASI, its driver of sockets has nothing
-/// that wakes it (`unpark` of tokio's `runtime::io::driver::Handle` does nothing there).
+/// A runtime of tokio that may have slept longer than it would elsewhere: in an optimised build, not every function may be
+/// known that wakes its driver of sockets (`passes/drivers.rs` of the instrumenter).
 fn sleep_of_tokio(execution: &Execution, runtime: &Runtime) -> Option<String> {
     let slept = Duration::from_nanos(runtime.time_ns()) >= SLEPT;
     let uses = slept.then(|| Uses::of(&execution.machine().artifact().original))?;
-    (uses.tokio && uses.mio).then(|| {
-        "with its features net, process or signal (and so with full), a runtime of tokio that sleeps until a time is not \
-         woken by other threads on WASI. If the bug needs that, leave these features out (docs/tokio.md)"
+    (uses.tokio && uses.mio && !uses.unparks).then(|| {
+        "in an optimised build with tokio's features net, process or signal (and so with full), a runtime that sleeps until a \
+         time may not be woken by other threads. If the bug needs that, build without optimisations, or leave these \
+         features out (docs/tokio.md)"
             .into()
     })
 }

@@ -182,6 +182,18 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             }
         });
     })?;
+    linker.func_wrap(rt::MODULE, rt::DRIVER_TURN, |mut guest: Guest, all_known: i32| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.turn_driver(worker, all_known != 0);
+        }
+    })?;
+    linker.func_wrap(rt::MODULE, rt::DRIVER_WAKE, |mut guest: Guest| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.wake_drivers(worker);
+        }
+    })?;
     linker.func_wrap(rt::MODULE, rt::TEST_BEGIN, |mut guest: Guest, site: i32| {
         match crosses(&mut guest, Runtime::enter_test) {
             true => announce(&mut guest, site, 0, Request::Step).1,

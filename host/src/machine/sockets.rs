@@ -1,9 +1,11 @@
 //! Waits for sockets: the announcements of calls and polls that may have to wait, and connections of the simulated peer.
+//! Polls of drivers wait here too, also without sockets.
 
 use super::calls::announce;
 use super::fault_hooks::file_call;
 use super::gate::settled;
 use super::host::Host;
+use super::scheduler::Scheduler;
 use super::wasi::failures;
 use super::wasi::poll::{Subscription, subscriptions, write_events};
 use super::wasi::{BadAddress, Guest, aligned, on_memory};
@@ -69,6 +71,8 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
                 let (to, stored) = (to as u32, stored as u32);
                 let all = match subscriptions(memory, scheduler, from as u32, to, count as u32, stored)? {
                     Ok(all) => all,
+                    // A poll without subscriptions fails, but that of a driver waits before it does.
+                    Err(_) if count == 0 && waits_for_wakes(scheduler) => Vec::new(),
                     Err(error) => return Ok(Err(error)),
                 };
                 // The events of the time are written before the wait: the buffer belongs to the caller.
@@ -109,4 +113,10 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     Ok(())
+}
+
+/// Whether the running worker polls for a driver, which it can do without any subscription.
+fn waits_for_wakes(scheduler: &Scheduler) -> bool {
+    let driver = |worker| scheduler.runtime.worker(worker).driver;
+    scheduler.running.map(driver).is_some_and(|driver| driver.turns && driver.all_known)
 }

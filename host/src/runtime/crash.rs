@@ -6,6 +6,7 @@
 //! [`Runtime::restart`]. Time, the streams of other workers' random numbers, budgets of faults and printed output are
 //! kept.
 
+use super::drivers::Driver;
 use super::files::disk::OBJECT;
 use super::polled::Polled;
 use super::{FaultClass, Performed, Runtime};
@@ -55,6 +56,7 @@ impl Runtime {
             (worker.atomic_depth, worker.atomic_ticks, worker.failure) = (0, 0, 0);
             (worker.suppressed, worker.socket_fault) = (0, None);
             worker.polled = Polled::default();
+            worker.driver = Driver::default();
             // The stack was in memory that is lost.
             (worker.start.stack, worker.stack_block) = (None, None);
             self.forget_predicate(id);

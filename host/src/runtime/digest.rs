@@ -61,7 +61,7 @@ impl Runtime {
             // Only set during a step.
             call_stack: _,
             // Counts for a bound, like steps.
-            alone_ticks: _,
+            alone_accesses: _,
             waited: _,
             // Follows from the announced operations.
             fault_asked: _,
@@ -104,6 +104,7 @@ impl Runtime {
                 failure,
                 socket_fault,
                 polled,
+                driver,
                 idle_steps,
                 // Also in the worker's frames, like the object and size of its operation.
                 copy_source: _,
@@ -118,7 +119,7 @@ impl Runtime {
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
-                (socket_fault, polled).hash(h);
+                (socket_fault, polled, driver).hash(h);
                 (suppressed, watches, predicate.as_ref().map(|predicate| predicate.state())).hash(h);
             });
             sum = sum.wrapping_add(hash);

@@ -192,6 +192,9 @@ pub fn wait_object(key: u64) -> u64 {
     1 << 61 | key >> 3
 }
 
+/// The wakes of drivers, as an object: distinct from others of [`Class::Other`].
+pub const DRIVERS: u64 = 1 << 62;
+
 /// An access of `length` bytes of guest memory; `None` if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
     let size = length.min(u64::from(u32::MAX)) as u32;

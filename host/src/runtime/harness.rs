@@ -104,7 +104,7 @@ impl Runtime {
     /// Begins the test: earlier steps, output and events do not count.
     pub fn begin_test(&mut self) {
         self.steps = 0;
-        self.alone_ticks = 0;
+        self.alone_accesses = 0;
         self.output.clear();
         self.events.clear();
     }

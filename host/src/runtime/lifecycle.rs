@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::awaits::Awaits;
+use super::drivers::Driver;
 use super::polled::Polled;
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
@@ -80,6 +81,7 @@ impl Runtime {
             failure: 0,
             socket_fault: None,
             polled: Polled::default(),
+            driver: Driver::default(),
             copy_source: 0,
             ordered_site: (Operation::NO_SITE, Operation::NO_SITE),
         });

@@ -32,6 +32,7 @@ pub mod awaits;
 mod clock;
 mod crash;
 mod digest;
+mod drivers;
 mod enabled;
 mod faults;
 pub mod files;
@@ -180,8 +181,8 @@ pub struct Runtime {
     pub recovery: Option<Start>,
     /// The stack of the running worker at its next call of a file function, if a crash may lose what the call does.
     pub call_stack: Option<Arc<[Location]>>,
-    /// Number of announced rounds of loops that a worker alone in a test harness has executed.
-    pub alone_ticks: u64,
+    /// Number of accesses, and announced rounds of loops, that a worker alone in a test harness has executed.
+    pub alone_accesses: u64,
     /// Events for strategies, until they are drained.
     pub events: Vec<Event>,
     /// The output of the guest in this iteration.
@@ -243,7 +244,7 @@ impl Runtime {
             crashes,
             recovery,
             call_stack,
-            alone_ticks,
+            alone_accesses,
             events,
             output,
             // These belong to a step and not to a state. The interest of observers stays.
@@ -288,7 +289,7 @@ impl Runtime {
         crashes.clone_from(&other.crashes);
         *recovery = other.recovery;
         *call_stack = None;
-        *alone_ticks = other.alone_ticks;
+        *alone_accesses = other.alone_accesses;
         events.clear();
         stream.clear();
         output.clone_from(&other.output);

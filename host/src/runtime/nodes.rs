@@ -10,6 +10,7 @@
 //!
 //! Everything that the node's workers did happens before what follows the semaphore's post.
 
+use super::drivers::Driver;
 use super::files::disk::OBJECT;
 use super::polled::Polled;
 use super::stream::{HbObject, SyncKind};
@@ -87,6 +88,7 @@ impl Runtime {
         let queue = worker.request.queue().filter(|queue| waits && queue.class != Class::Barrier);
         (worker.waiting, worker.wake, worker.failure, worker.socket_fault) = (false, None, 0, None);
         worker.polled = Polled::default();
+        worker.driver = Driver::default();
         if let Some(queue) = queue {
             self.touch_place(queue, Effect::Write);
             self.leave_queue(id, queue);

@@ -9,6 +9,8 @@
 //! what one waiting worker waits for do not commute with each other, nor with its timeout: the first one is the one that
 //! wakes.
 //!
+//! A poll of a driver is also ended by a wake: see [`super::drivers`].
+//!
 //! Faults are chosen in the step in which the worker goes on: `split`, and the fault points `net.reset` and `net.abort`.
 
 use super::faults::hash;
@@ -106,7 +108,7 @@ impl Runtime {
             true => self.end_wait(id) == Some(Wake::TimedOut),
             false => span_ns == Some(0),
         };
-        let mut ready = false;
+        let mut ready = self.driver_is_woken(id);
         for (descriptor, direction) in self.worker(id).polled.sockets.clone() {
             let look = self.files.look(descriptor, direction);
             self.touch_look(descriptor, look.as_ref());
@@ -120,6 +122,7 @@ impl Runtime {
             self.footprint.touch(Class::Clock, Effect::Write, 0);
         }
         self.workers[id.index()].polled = Polled::default();
+        self.end_turn(id);
         Performed::Continue(if timed_out { TIMED_OUT } else { 0 })
     }
 
@@ -256,7 +259,11 @@ impl Runtime {
         let worker = self.worker(id);
         match worker.request {
             Request::Socket { .. } => Some(titles(&worker.polled.sockets).concat()),
-            Request::Poll { .. } => Some(titles(&worker.polled.sockets).join(" or ")),
+            Request::Poll { .. } => {
+                let wake = worker.driver.turns.then(|| "a wake-up of its driver".to_string());
+                let titles = titles(&worker.polled.sockets).into_iter().chain(wake);
+                Some(titles.collect::<Vec<_>>().join(" or "))
+            }
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
+use super::drivers::Driver;
 use super::polled::{Polled, SocketFault};
 use super::predicate::Predicate;
 use super::sync::Lock;
@@ -107,7 +108,7 @@ pub enum Request {
         /// Number of ways in which it may fail if the descriptor is a file.
         ways: u8,
     },
-    /// Waits for one of the sockets that the worker polls.
+    /// Waits for one of the sockets that the worker polls, or for a wake of its driver.
     Poll {
         span_ns: Option<u64>,
     },
@@ -242,6 +243,8 @@ pub struct Worker {
     pub socket_fault: Option<SocketFault>,
     /// The sockets for which it waits.
     pub polled: Polled,
+    /// Whether its polls are those of a driver, and whether that was woken.
+    pub driver: Driver,
     /// The address from which its announced `memory.copy` reads.
     pub copy_source: u32,
     /// The last instruction that it announced of those with a site for each memory order: its first site, and the

@@ -4,6 +4,7 @@ mod atomic;
 mod atomic_sections;
 mod countdown;
 mod counters;
+mod drivers;
 mod effects;
 mod entry;
 mod harness;
@@ -89,6 +90,7 @@ pub const OWN: &[Own] = &[
     own("countdown", countdown::run, "forces a scheduling point in loops and recursions"),
     own("atomic", atomic::run, "brackets atomic functions, announces operations of libraries"),
     own("polls", polls::run, "lets the host put off polls of tokio's tasks"),
+    own("drivers", drivers::run, "tells the host when tokio's driver of sockets waits, and is woken"),
     own("harness", harness::run, "marks where Rust's test harness calls a test"),
     own("virtual-size", virtual_size::run, "makes the size of memory one that can go back"),
     own("memory", memory::run, "marks written chunks, keeps everything restorable"),

@@ -15,12 +15,14 @@
 //! ```
 //!
 //! In a module that can have sockets, `coyote_rt.socket_call` replaces `coyote_rt.call` where the function may have to wait
-//! for a socket, and `poll_oneoff` becomes two calls: one that waits, and one that writes the events.
+//! for a socket, and `poll_oneoff` becomes two calls: one that waits, and one that writes the events. So it does in a module
+//! whose threads may wait in a driver that can be woken ([`super::drivers`]).
 //!
 //! With faults of class `io`, `coyote_rt.fault_hook` replaces `coyote_rt.call`. Calls of `clock_time_get` and
 //! `random_get` are treated in the same way with the classes `clock` and `random`. With `crash`, the hook is
 //! also called before and after calls at which the program may crash, with another site.
 
+use super::drivers;
 use super::stubs::Stub;
 use crate::Location;
 use crate::announce::{announce, announce_socket_call, ask_for_fault, call_site};
@@ -51,7 +53,7 @@ pub enum Replacement {
         /// The number of a function that may have to wait for a socket, and whether it has a list of buffers.
         waits: Option<(u32, bool)>,
     },
-    /// `poll_oneoff` where it may wait for sockets: a suspending import, and one that writes the events.
+    /// `poll_oneoff` where it may wait for sockets, or be woken: a suspending import, and one that writes the events.
     Poll { wait: FunctionId, events: FunctionId },
     /// No call at all: see `stubs`.
     Stub(Stub),
@@ -79,8 +81,14 @@ impl Replacement {
         at: InstrLocId,
     ) {
         match self {
-            Replacement::Suspending { import, .. } => {
-                call_site(draft, code, site);
+            Replacement::Suspending { import, kind } => {
+                match kind {
+                    // A fault that cannot happen, an assumption that holds, and a poll that fails are not announced.
+                    OpKind::Fault | OpKind::Assume | OpKind::Sleep => {
+                        code.i32(site as i32);
+                    }
+                    _ => call_site(draft, code, site),
+                }
                 code.push(Call { func: *import }, at);
             }
             Replacement::Poll { wait, events } => {
@@ -91,8 +99,7 @@ impl Replacement {
                 arguments.iter().for_each(|local| {
                     code.get(*local);
                 });
-                call_site(draft, code, site);
-                code.push(Call { func: *wait }, at);
+                code.i32(site as i32).push(Call { func: *wait }, at);
                 let waited = draft.module.locals.add(ValType::I32);
                 code.set(waited);
                 arguments.iter().chain([&waited]).for_each(|local| {
@@ -171,6 +178,7 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
             (WASI, "sock_accept") | (guest::MODULE, guest::NET_CONNECT)
         )
     });
+    let has_driver = drivers::has_driver(draft);
     let mut replaced = BTreeMap::new();
     for (id, module, name) in imported {
         let stub = Stub::of(draft, &module, &name, id);
@@ -193,7 +201,7 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 (draft.suspending(rt::THREAD_SPAWN, &[I32; 2], &[I32]), OpKind::Spawn)
             }
             (WASI, "sched_yield") => (draft.suspending(rt::WASI_SCHED_YIELD, &[I32], &[I32]), OpKind::Yield),
-            (WASI, "poll_oneoff") if sockets => {
+            (WASI, "poll_oneoff") if sockets || has_driver => {
                 let wait = draft.suspending(rt::SOCKET_POLL, &[I32; 5], &[I32]);
                 let events = draft.import(rt::SOCKET_EVENTS, &[I32; 5], &[I32]);
                 replaced.insert(id, Replacement::Poll { wait, events });

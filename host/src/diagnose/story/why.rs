@@ -123,7 +123,8 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     }
     let on_socket = |id: &WorkerId| facts.runtime.awaited_sockets(*id).filter(|what| !what.is_empty());
     if let Some((id, what)) = stuck.iter().find_map(|id| Some((*id, on_socket(id)?))) {
-        return Some(format!("{} waits for {what}, and nobody is left to send or connect", facts.name(id)));
+        let act = if facts.runtime.worker(id).driver.turns { "wake it" } else { "send or connect" };
+        return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
     let queues = stuck.iter().filter_map(|id| facts.queue(*id));
     let places: std::collections::BTreeSet<ObjectId> = queues.collect();

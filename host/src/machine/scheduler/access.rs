@@ -1,7 +1,7 @@
 //! Memory accesses and rounds of loops: operations that never block. Most of them are executed on the spot, without
 //! asking detectors: [`Scheduler::access`] is the hot path.
 
-use super::{ALONE_TICKS, Choice, Context, Scheduler};
+use super::{ALONE_ACCESSES, ALONE_LOOK, ALONE_MAX, ALONE_ROUND, Choice, Context, Scheduler};
 use crate::observe::{Attempt, Finding, Interest, is_plain, plainly_allowed};
 use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
 
@@ -144,12 +144,16 @@ impl Scheduler {
     /// worker may need more steps than a concurrent test, but must not run for ever.
     #[cold]
     fn may_pass_alone(&mut self, operation: &Operation) -> bool {
-        self.runtime.alone_ticks += u64::from(operation.kind == OpKind::Loop);
-        if operation.kind == OpKind::Loop && !self.closing && self.is_cancelled() {
+        let round = operation.kind == OpKind::Loop;
+        let most = self.steps_max.saturating_mul(ALONE_ACCESSES).min(ALONE_MAX);
+        let accesses = &mut self.runtime.alone_accesses;
+        *accesses += if round { ALONE_ROUND } else { 1 };
+        let (few, looks) = (*accesses < most, round || accesses.is_multiple_of(ALONE_LOOK));
+        if looks && !self.closing && self.is_cancelled() {
             self.look_up_at = 0;
             return false;
         }
-        !self.closing && self.runtime.alone_ticks < self.steps_max.saturating_mul(ALONE_TICKS)
+        few && !self.closing
     }
 
     /// Handles an access within an atomic function, which is no scheduling point.

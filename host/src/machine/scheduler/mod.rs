@@ -89,9 +89,18 @@ pub struct Unfinished {
     pub values: Vec<u64>,
 }
 
-/// Number of announced rounds of loops that a worker alone in a test harness may execute, for each step of
-/// the bound on steps.
-const ALONE_TICKS: u64 = 10;
+/// Number of accesses that a worker alone in a test harness may execute, for each step of the bound on steps.
+const ALONE_ACCESSES: u64 = 1_000;
+
+/// The same for any bound: some seconds.
+const ALONE_MAX: u64 = 100_000_000;
+
+/// An announced round of a loop stands for [`COUNTDOWN`](coyote_abi::rt::COUNTDOWN) rounds without an access, and counts
+/// as this many accesses.
+const ALONE_ROUND: u64 = 100;
+
+/// Number of such accesses between two checks of [`Scheduler::cancel`]: a power of two.
+const ALONE_LOOK: u64 = 1 << 12;
 
 /// Number of steps between two checks of [`Scheduler::cancel`].
 const LOOK_STEPS: u64 = 64;

@@ -187,7 +187,8 @@ impl Writer {
                 None => "waits for the end of a worker".into(),
             },
             Request::Sleep { .. } => "sleeps".into(),
-            Request::Socket { .. } | Request::Poll { .. } => "waits for a socket".into(),
+            Request::Socket { .. } => "waits for a socket".into(),
+            Request::Poll { .. } => "polls".into(),
             Request::Assume => "stopped at an assumption that does not hold".into(),
             _ => "cannot go on".into(),
         };

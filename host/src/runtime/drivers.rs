@@ -1,0 +1,65 @@
+//! Waits of drivers that other workers can end: see `passes/drivers.rs` of the instrumenter.
+//!
+//! A worker that turns a driver marks its next poll, and a wake ends the polls of all workers that are marked. Elsewhere a
+//! wake is kept by the driver (in a pipe or an eventfd) until its next poll, which therefore returns at once. Here, wakes are
+//! kept by workers, because it is not known which driver is meant: a wake marks every worker but the one that wakes. That one
+//! needs no mark. It has written what the wake is about, and reads it before it waits.
+//!
+//! Where not all wakes are told, only polls for a time wait, as they would without wakes; others return at once.
+//!
+//! A worker that was woken for another's sake returns from its poll without an event, as poll may.
+
+use super::footprint::DRIVERS;
+use super::{Request, Runtime, Wake};
+use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
+
+/// A worker's part in the driver that it turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Driver {
+    /// Its next poll, or the one in which it waits, is that of a driver.
+    pub turns: bool,
+    /// All wakes are told: it can wait for one alone.
+    pub all_known: bool,
+    /// A wake came after its last poll in a driver.
+    pub woken: bool,
+}
+
+impl Runtime {
+    /// Marks the worker's next poll as that of a driver.
+    pub fn turn_driver(&mut self, id: WorkerId, all_known: bool) {
+        let woken = self.worker(id).driver.woken;
+        self.workers[id.index()].driver = Driver { turns: true, all_known, woken };
+    }
+
+    /// Ends the polls of the other workers' drivers.
+    pub fn wake_drivers(&mut self, by: WorkerId) {
+        self.footprint.touch(Class::Other, Effect::Write, DRIVERS);
+        for id in self.ids().filter(|id| *id != by) {
+            self.workers[id.index()].driver.woken = true;
+            let worker = self.worker(id);
+            let polls =
+                worker.waiting && worker.driver.turns && matches!(worker.request, Request::Poll { .. });
+            if polls && worker.wake.is_none() && self.pending(id).state != WorkerState::Ended {
+                self.touch_wait(id);
+                self.wake(id, Wake::Notified);
+            }
+        }
+    }
+
+    /// Whether the poll of the worker ends, since its driver was woken. Only its next poll is marked.
+    pub(super) fn driver_is_woken(&mut self, id: WorkerId) -> bool {
+        let Driver { turns, woken, .. } = self.worker(id).driver;
+        if turns {
+            self.footprint.touch(Class::Other, Effect::Read, DRIVERS);
+        }
+        turns && woken
+    }
+
+    /// Records that a poll of the worker ends.
+    pub(super) fn end_turn(&mut self, id: WorkerId) {
+        let driver = &mut self.workers[id.index()].driver;
+        if driver.turns {
+            *driver = Driver::default();
+        }
+    }
+}

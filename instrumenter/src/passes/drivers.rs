@@ -1,0 +1,146 @@
+//! Tells the host when a thread waits in tokio's driver of sockets, and when tokio wakes that driver.
+//!
+//! With its features `net`, `process` or `signal`, a runtime of tokio that has nothing to do waits in a call of
+//! `poll_oneoff`. On other targets a pipe or an eventfd ends this wait; WASI has neither, so `unpark` of the driver does
+//! nothing there, and the runtime would sleep until its next timer whatever happened meanwhile.
+//!
+//! ```wat
+//! ;; before
+//! (func $tokio::runtime::io::driver::Driver::turn (param ..) ..)
+//! (func $tokio::runtime::driver::Handle::unpark (param i32) ..)
+//! ;; after
+//! (func $tokio::runtime::io::driver::Driver::turn (param ..)
+//!   i32.const 1 (; all wakes are known ;) call $coyote_rt.driver_turn ..)
+//! (func $tokio::runtime::driver::Handle::unpark (param i32)
+//!   local.get 0 call $"tokio::runtime::driver::Handle::unpark (body)"
+//!   call $coyote_rt.driver_wake)
+//! ```
+//!
+//! The host ends the waits of all drivers: a runtime that is woken without a cause looks at its queues and waits again.
+//! Optimised builds may have no function `unpark` left. There, the functions that would call it count ([`CALLERS`]), of which
+//! some may be inlined too: not all wakes are known, so a driver that waits for nothing else polls, as it does on WASI.
+
+use crate::analysis::Analyses;
+use crate::analysis::scope::names_of;
+use crate::code::Code;
+use crate::{Draft, Error};
+use coyote_abi::rt;
+use walrus::{FunctionBuilder, FunctionId, ValType};
+
+/// The function in which a driver waits.
+const TURN: &str = "tokio::runtime::io::driver::Driver::turn";
+
+/// The functions that wake a driver: the second one is called by the first one.
+const UNPARK: [&str; 2] =
+    ["tokio::runtime::driver::Handle::unpark", "tokio::runtime::driver::IoHandle::unpark"];
+
+/// Functions that call `unpark`, or do where it was inlined.
+const CALLERS: [&str; 6] = [
+    "tokio::runtime::scheduler::multi_thread::park::Unparker::unpark",
+    "tokio::runtime::scheduler::Handle::spawn",
+    "tokio::runtime::task::raw::schedule",
+    "tokio::util::wake::wake_arc_raw",
+    "tokio::util::wake::wake_by_ref_arc_raw",
+    "tokio::runtime::blocking::schedule::BlockingSchedule as tokio::runtime::task::Schedule::release",
+];
+
+pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
+    let turns = named(draft, &[TURN]);
+    if turns.is_empty() {
+        return Ok(());
+    }
+    let mut wakers = named(draft, &UNPARK);
+    let all_known = !named(draft, &UNPARK[1..]).is_empty();
+    if !all_known {
+        wakers.extend(named(draft, &CALLERS));
+    }
+    let begin = draft.import(rt::DRIVER_TURN, &[ValType::I32], &[]);
+    for turn in turns {
+        draft.edit(turn, |_, function| {
+            let mut code = Code::default();
+            code.i32(all_known.into()).call(begin);
+            let entry = function.entry_block();
+            let told: Vec<_> = code.into();
+            function.block_mut(entry).instrs.splice(0..0, told);
+        });
+    }
+    let wake = draft.import(rt::DRIVER_WAKE, &[], &[]);
+    for waker in wakers {
+        let ty = draft.module.types.get(draft.module.funcs.get(waker).ty());
+        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
+        draft.wrap(waker, " (body)", |draft, inner| {
+            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+            let mut code = Code::default();
+            args.iter().for_each(|arg| {
+                code.get(*arg);
+            });
+            code.call(inner).call(wake);
+            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
+            let entry = body.entry_block();
+            body.block_mut(entry).instrs = code.into();
+            body
+        });
+    }
+    Ok(())
+}
+
+/// Whether threads of this module may wait in a driver.
+pub fn has_driver(draft: &Draft) -> bool {
+    !named(draft, &[TURN]).is_empty()
+}
+
+/// The guest's functions with one of these names.
+fn named(draft: &Draft, wanted: &[&str]) -> Vec<FunctionId> {
+    let is_wanted = |id: &FunctionId| {
+        let origin = draft.origin(*id).expect("it is the guest's");
+        is_one(&draft.original.functions[origin as usize].name, wanted)
+    };
+    draft.guest_functions().into_iter().filter(is_wanted).collect()
+}
+
+/// Whether a mangled name is one of these, without the brackets of types.
+fn is_one(name: &str, wanted: &[&str]) -> bool {
+    // Compares substrings first, because demangling thousands of names is slow.
+    let last = |wanted: &&str| wanted.rsplit("::").next().is_some_and(|last| name.contains(last));
+    name.contains("tokio")
+        && wanted.iter().any(last)
+        && names_of(name).iter().any(|name| wanted.contains(&&*name.replace(['<', '>'], "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CALLERS, TURN, UNPARK, is_one};
+
+    #[test]
+    fn functions_of_the_driver_are_known_by_their_mangled_names() {
+        for name in [
+            "_ZN5tokio7runtime2io6driver6Driver4turn17h62b3f85fdc2608fdE.llvm.990233401936487312",
+            "_RNvMNtNtNtNtCs41cV3heJQYT_5tokio7runtime2io6driverNtB2_6Driver4turn.llvm.7238172570752904547",
+        ] {
+            assert!(is_one(name, &[TURN]), "{name}");
+        }
+        for name in [
+            "_ZN5tokio7runtime6driver6Handle6unpark17h3a5b590145d0e7c5E",
+            "_RNvMs_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB4_6Handle6unpark",
+            "_RNvMs3_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB5_8IoHandle6unpark",
+        ] {
+            assert!(is_one(name, &UNPARK), "{name}");
+        }
+        for name in [
+            "_ZN5tokio7runtime9scheduler12multi_thread4park8Unparker6unpark17hc7fd83a9b6ce4839E",
+            "_ZN5tokio7runtime9scheduler6Handle5spawn17h04a21da0ca6b5424E",
+            "_ZN5tokio7runtime4task3raw8schedule17h13a2ecfb10016463E.llvm.4900589996353209030",
+            "_ZN5tokio4util4wake19wake_by_ref_arc_raw17hf6185ffc7ab2e314E",
+            "_ZN102_$LT$tokio..runtime..blocking..schedule..BlockingSchedule$u20$as$u20$tokio..runtime..task..Schedule$GT$7release17h5165af55ba5e81dfE",
+        ] {
+            assert!(is_one(name, &CALLERS), "{name}");
+        }
+        for name in [
+            "_ZN5tokio7runtime6driver6Handle11unpark_self17h9c0f6a3110895ba3E",
+            "_ZN5tokio7runtime4time6handle6Handle6unpark17h3b8119138d4af925E",
+            "_ZN3app5tokio7runtime6driver6Handle6unpark17h3b8119138d4af925E",
+        ] {
+            assert!(!is_one(name, &UNPARK) && !is_one(name, &CALLERS) && !is_one(name, &[TURN]), "{name}");
+        }
+    }
+}
