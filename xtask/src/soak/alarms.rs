@@ -367,7 +367,7 @@ mod tests {
     fn tests_with_data_races_are_not_correct() {
         let modules = correct(&[]).unwrap();
         assert!(modules.keys().any(|(module, _)| module == "bounded_buffer"));
-        assert!(!modules.keys().any(|(module, _)| module == "sct_wsq"), "it needs --races off");
+        assert!(!modules.keys().any(|(module, _)| module == "sct_bluetooth"), "it needs --races off");
         assert!(modules.keys().all(|(_, options)| !options.contains(&"off".to_string())));
     }
 
