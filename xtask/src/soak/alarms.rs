@@ -282,6 +282,7 @@ impl Job<'_> {
     fn line(&self, test: &Value, left_out: &str) -> Result<Line> {
         let text = |value: &Value| value.as_str().map(String::from);
         let explored = |way: &str| test["statistics"][way]["explored"].as_u64().unwrap_or(0);
+        let executions = test["search"]["counts"]["executions"].as_u64().unwrap_or(0);
         let bugs = test["bugs"].as_array().context("a test has bugs")?.iter().map(|bug| Alarm {
             kind: text(&bug["kind"]).unwrap_or_default(),
             message: text(&bug["message"]).unwrap_or_default(),
@@ -299,7 +300,7 @@ impl Job<'_> {
             test: text(&test["name"]).context("a test has a name")?,
             timeout: self.arguments.timeout,
             seconds: test["elapsed_seconds"].as_f64().context("a test takes time")?,
-            iterations: explored("fair") + explored("unfair"),
+            iterations: explored("fair") + explored("unfair") + executions,
             whole: matches!(test["stopped_by"].as_str(), Some("iterations" | "nothing left")),
             verdict: text(&test["verdict"]).context("a test has a verdict")?,
             alarms: bugs.chain(potential).collect(),
