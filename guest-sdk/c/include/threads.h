@@ -113,8 +113,9 @@ COYOTE_INLINE int mtx_timedlock(mtx_t *__restrict __mutex,
   return __coyote_thrd((int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), __span));
 }
 
+/* C leaves it undefined, also for recursive mutexes, what an unlock by a thread that does not hold the mutex does. */
 COYOTE_INLINE int mtx_unlock(mtx_t *__mutex) {
-  return __coyote_thrd((int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex)));
+  return __coyote_mtx_unlocked(__mutex, (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex)));
 }
 
 COYOTE_INLINE int cnd_init(cnd_t *__condvar) {

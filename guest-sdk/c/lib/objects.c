@@ -149,6 +149,13 @@ int __coyote_thrd(int error) {
   }
 }
 
+int __coyote_mtx_unlocked(const volatile void *mutex, int error) {
+  if (error) {
+    __coyote_misuse(mutex, "mtx_unlock: the caller does not hold the mutex");
+  }
+  return thrd_success;
+}
+
 int __coyote_once_begin(const volatile void *once) {
   return *(const volatile int *)once == 0;
 }

@@ -98,12 +98,12 @@ fn is_exact(execution: &Execution) -> bool {
         && options.points_only_in.is_empty()
 }
 
-/// The key that distinguishes states. It includes the time, which the fingerprint leaves out if the program
-/// can never know it.
+/// The key that distinguishes states of the program. It includes the time, which the fingerprint leaves out if the program
+/// can never know it, and nothing of detectors, whose clocks differ after each round of a loop.
 pub(crate) type Key = (u128, u64);
 
 pub(crate) fn key(execution: &mut Execution) -> Key {
-    (execution.fingerprint(), execution.runtime().time_ns())
+    (execution.machine_mut().fingerprint_of_program(), execution.runtime().time_ns())
 }
 
 pub(crate) fn goes_on(execution: &Execution) -> bool {

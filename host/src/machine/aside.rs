@@ -28,13 +28,12 @@ impl Aside {
     }
 }
 
-/// All bytes of a state, for comparisons that must not rely on hashes.
+/// All bytes of a state of the program, for comparisons that must not rely on hashes.
 pub struct Bytes {
     memory: Vec<u8>,
     globals: Arc<[u8]>,
     frames: Vec<Vec<u8>>,
     runtime: Runtime,
-    detectors: Vec<u128>,
 }
 
 impl PartialEq for Bytes {
@@ -42,7 +41,6 @@ impl PartialEq for Bytes {
         self.memory == other.memory
             && self.globals == other.globals
             && self.frames == other.frames
-            && self.detectors == other.detectors
             && self.runtime.is_same_state(&other.runtime)
     }
 }
@@ -92,7 +90,6 @@ impl Machine {
             globals,
             frames: host.saved_workers.iter().map(|image| image.bytes.clone()).collect(),
             runtime: host.scheduler.runtime.clone(),
-            detectors: host.observers.digests(),
         }
     }
 }

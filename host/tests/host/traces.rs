@@ -132,6 +132,39 @@ fn samples_of_all_versions_reproduce() {
     }
 }
 
+/// Samples that end where a round of steps begins: of `trace_samples/rounds.wat`, to whose first round taking turns
+/// leads, and whose second one is in the trace.
+const ROUNDS: [(&str, &str, usize); 2] = [
+    ("v5-round.trace", include_str!("../trace_samples/v5-round.trace"), 6),
+    ("v5-cycle.trace", include_str!("../trace_samples/v5-cycle.trace"), 4),
+];
+
+/// Traces with the options `round` and `cycle` that older tools wrote reproduce their round.
+#[test]
+fn samples_of_rounds_reproduce() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    std::fs::write(at.join("rounds.wat"), include_str!("../trace_samples/rounds.wat")).unwrap();
+    for (name, text, steps) in ROUNDS {
+        assert!(text.contains("\noption round=1\n"), "{name}");
+        assert_eq!(text.contains("\noption cycle=0.1,0.0,0.1,0.1\n"), name == "v5-cycle.trace", "{name}");
+        let trace = Trace::parse(text.as_bytes()).unwrap();
+        assert_eq!(trace.to_text(), text, "{name}");
+        let replayed = |text: &str| {
+            std::fs::write(at.join(name), text).unwrap();
+            process::run(at, &["replay", "rounds.wat", name])
+        };
+        let same = replayed(text);
+        assert_eq!(same.code, Some(2), "{name}: {same:?}");
+        assert!(same.line("bug in test").contains(&format!("can repeat a round of {steps} steps")), "{name}");
+        assert_eq!(same.line(". Reproduced"), ". Reproduced: lasso", "{name}");
+        let mut other = trace;
+        other.header.options.retain(|(option, _)| option != "cycle");
+        other.header.options.push(("cycle".into(), "0.1".into()));
+        assert_eq!(replayed(&other.to_text()).code, Some(4), "{name}: a worker that has no round");
+    }
+}
+
 /// cargo names the module by an absolute path and runs the tool in the package's directory. The user may be
 /// elsewhere.
 #[test]

@@ -1,11 +1,18 @@
 //! `cargo xtask soak`: the randomised tests, for a long time.
+//!
+//! - [`alarms`]: correct examples under every strategy, with all detectors.
+
+mod alarms;
 
 use crate::command::cargo;
 use anyhow::Result;
 
 /// Run the randomised tests for long: ten million forced rewinds, thousands of iterations and programs
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Soak {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Rounds of the suspend corpora; 100 are at least ten million forced rewinds
     #[arg(long, default_value_t = 100)]
     suspend_rounds: u32,
@@ -26,10 +33,19 @@ pub struct Soak {
     seed: u64,
 }
 
+/// What is executed instead of the randomised tests.
+#[derive(clap::Subcommand)]
+enum Part {
+    Alarms(alarms::Arguments),
+}
+
 /// The test command of the README.
 pub const TEST: &[&str] = &["test", "--release", "--workspace"];
 
 pub fn run(arguments: &Soak) -> Result<()> {
+    if let Some(Part::Alarms(arguments)) = &arguments.part {
+        return alarms::run(arguments);
+    }
     cargo(
         &["test", "--release", "-p", "coyote-wasm", "-p", "coyote-instrumenter", "--", "--nocapture"],
         &[
