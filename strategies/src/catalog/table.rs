@@ -76,7 +76,7 @@ Combinations:
 | `[pct:3@500,then:pos]+chess-fair` | brackets hold together |
 
 The default portfolio is `{portfolio}`. In a program most of whose workers, at least 16, only
-continue what one other worker has done, as the tasks of a pipeline do, pct-t takes the place of pct.
+continue what one other worker has done, as the tasks of a pipeline do, pct-t:1 and pct-t:2 take the places of pct.
 Iterations until the bug is found, with the points that are the default (found by the profiling run counts as found
 by the first one):
 
