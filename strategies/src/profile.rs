@@ -17,6 +17,8 @@ pub struct Profile {
     pub workers: BTreeMap<WorkerPath, u64>,
     /// Accesses of each object by [`crate::Operation::target`].
     pub objects: BTreeMap<(Class, u64), ObjectProfile>,
+    /// Workers that went on with what a single other one had done: each was woken once, by a worker that woke no other.
+    pub continuations: u64,
     /// Opportunities for faults by kind, see [`crate::View::fault`]; no fault struck.
     pub opportunities: BTreeMap<u64, u64>,
 }

@@ -25,6 +25,12 @@ pub trait Strategy: Send {
         self.fair().then_some(0)
     }
 
+    /// The step of the present iteration before which timeouts fire only if no worker is enabled. Until then a worker
+    /// that polls until another one has slept waits in vain, however fair the order of workers is.
+    fn timeouts_from(&self) -> u64 {
+        0
+    }
+
     /// Whether iterations are independent of each other, so that they can run in any order and in
     /// several processes.
     fn independent(&self) -> bool {

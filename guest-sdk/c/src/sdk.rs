@@ -23,6 +23,7 @@ const FILES: &[File] = files![
     "include/coyote_order.h",
     "include/coyote_raw.h",
     "include/coyote_shim.h",
+    "include/coyote_task.h",
     "include/coyote_verifier.h",
     "include/malloc.h",
     "include/netdb.h",

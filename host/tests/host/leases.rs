@@ -130,7 +130,9 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
         });
     }
     println!("steps under leases: {under_leases:?}");
-    for name in ["random", "pct", "delay", "pos", "surw", "portfolio", "pct:2+chess-fair", "pos+chess-fair"] {
+    for name in
+        ["random", "pct", "pct-t", "delay", "pos", "surw", "portfolio", "pct:2+chess-fair", "pos+chess-fair"]
+    {
         assert!(under_leases[name] > 1_000, "{name} has leases: {under_leases:?}");
     }
 }

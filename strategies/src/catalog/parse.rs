@@ -97,8 +97,9 @@ impl<'a> Parser<'a> {
 
     fn portfolio(&mut self) -> Made {
         if !self.eat(":") {
-            let mut parser = Parser { rest: portfolio::DEFAULT, context: self.context };
-            return Ok(Box::new(Portfolio::of_default(parser.members()?)));
+            let members = |rest| Parser { rest, context: self.context }.members();
+            let (usual, of_tasks) = (members(portfolio::DEFAULT)?, members(portfolio::OF_TASKS)?);
+            return Ok(Box::new(Portfolio::of_default(usual, of_tasks)));
         }
         Ok(Box::new(Portfolio::new(self.members()?)))
     }

@@ -60,7 +60,8 @@ Each is asked at every choice of an execution (trait `Strategy`). An iteration i
 and its number alone, unless the strategy learns; those that learn cannot be sharded.
 
 {samplers}
-While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike.
+While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike;
+with pct-t, in half of the iterations only when no other worker can run, for as many steps as an execution has.
 pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a profiling run, the first iteration
 of the random walk.
 
@@ -74,7 +75,8 @@ Combinations:
 | `portfolio:[random,pct:2]` | turns by iteration; each member makes the choices it makes alone |
 | `[pct:3@500,then:pos]+chess-fair` | brackets hold together |
 
-The default portfolio is `{portfolio}`.
+The default portfolio is `{portfolio}`. In a program most of whose workers, at least 16, only
+continue what one other worker has done, as the tasks of a pipeline do, pct-t:1 and pct-t:2 take the places of pct.
 Iterations until the bug is found, with the points that are the default (found by the profiling run counts as found
 by the first one):
 

@@ -18,7 +18,8 @@
 //! thousand steps, one step of each further round of them counts (code that is not optimised writes to its
 //! frame while it waits). A yield at a memory access takes effect after at most 32 steps, where
 //! [`View::step`] is a multiple of that, so that the steps until then can be predicted ([`Strategy::quiet`]).
-//! The result is fair for every strategy, as long as the numbers of workers and timeouts are finite. Sets are
+//! The result is fair for every strategy, as long as the numbers of workers and timeouts are finite, from
+//! the step on from which the strategy lets timeouts fire ([`Strategy::timeouts_from`]). Sets are
 //! represented by times: u is in `E[t]` if it has been enabled ever since t's last yield.
 //!
 //! Fairness alone does not end loops in which workers undo each other's progress in step, such as two threads
@@ -213,6 +214,14 @@ impl Strategy for ChessFair {
 
     fn fair(&self) -> bool {
         true
+    }
+
+    fn fair_from(&self) -> Option<u64> {
+        Some(self.timeouts_from())
+    }
+
+    fn timeouts_from(&self) -> u64 {
+        self.inner.timeouts_from()
     }
 
     fn independent(&self) -> bool {

@@ -9,13 +9,15 @@
 //!
 //! As in Coyote and unlike in PCTCP, a chain can contain workers that run at the same time (the waker
 //! continues too); each of these is equally likely. For programs whose workers never wake each other it
-//! equals [`super::pct`], whose change points it uses.
+//! equals [`super::pct`], whose change points it uses, but for timeouts: in half of the iterations they wait until no
+//! worker is enabled, for as many steps as an execution has. A program of tasks often sleeps until all of them wait, and
+//! only who waits can be woken and continue a chain.
 
 use super::change_points::ChangePoints;
 use super::priorities::Priorities;
-use super::timeout;
+use super::timeout::Patience;
 use crate::rng::ChoiceRng;
-use crate::{Event, Iteration, Pick, Profile, Strategy, View, WorkerId};
+use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, View, WorkerId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -27,14 +29,17 @@ pub struct PctT {
     /// By chain.
     priorities: Priorities,
     points: ChangePoints,
+    /// Steps of the profiling run, if there was one.
+    steps: Option<u64>,
+    patience: Patience,
 }
 
 impl PctT {
     /// Searches for bugs of this depth, which is at least 1.
     pub fn new(depth: u32) -> PctT {
         assert!(depth > 0);
-        let (rng, chains, priorities, points) = Default::default();
-        PctT { depth, rng, chains, priorities, points }
+        let (rng, chains, priorities, points, patience) = Default::default();
+        PctT { depth, rng, chains, priorities, points, steps: None, patience }
     }
 
     fn cover(&mut self, count: usize) {
@@ -69,12 +74,17 @@ impl Strategy for PctT {
         false
     }
 
+    fn timeouts_from(&self) -> u64 {
+        self.patience.until()
+    }
+
     fn needs_profile(&self) -> bool {
         true
     }
 
     fn prepare(&mut self, profile: &Profile) {
         self.points.prepare(profile);
+        self.steps = Some(profile.steps);
     }
 
     fn begin(&mut self, iteration: Iteration) {
@@ -83,10 +93,11 @@ impl Strategy for PctT {
         self.priorities.clear();
         let steps = self.points.steps(&mut self.rng);
         self.points.draw_distinct(self.depth - 1, steps, &mut self.rng);
+        self.patience = Patience::draw(iteration, self.steps.unwrap_or(steps));
     }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
-        if let Some(pick) = timeout::fires(view, &mut self.rng) {
+        if let Some(pick) = self.patience.fires(view, &mut self.rng) {
             return Some(pick);
         }
         self.cover(view.workers.len());
@@ -99,6 +110,20 @@ impl Strategy for PctT {
         let nth = if members == 1 { 0 } else { self.rng.below(members) };
         let mut of_chain = view.enabled.iter().filter(|w| self.chain(**w) == chain);
         of_chain.nth(nth as usize).map(|worker| Pick::Step(*worker))
+    }
+
+    fn quiet(&self, worker: WorkerId, view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        let count = view.workers.len();
+        if !self.priorities.covers(count) || self.chains.len() < count {
+            return 0;
+        }
+        let leads = self.highest(view.enabled) == (self.chain(worker), 1);
+        if leads { self.points.ahead(view) } else { 0 }
+    }
+
+    fn goes_on(&mut self, _worker: WorkerId, operations: &[Operation], view: &View) -> bool {
+        self.points.skip(operations.len() as u64, view);
+        true
     }
 
     fn value(&mut self, bound: u64, _view: &View) -> Option<u64> {

@@ -12,10 +12,19 @@ use crate::{Event, Iteration, Operation, Pick, Profile, Strategy, Summary, View,
 /// scheduler, which stops it from spinning and changes nothing in programs that do not spin.
 pub const DEFAULT: &str = "[random,pct:2+chess-fair,surw,pct:3+chess-fair,pos+chess-fair,surw]";
 
+/// The default for programs of many tasks that continue each other, of which PCT would make a random walk. PCT-t is without
+/// CHESS's fair scheduler, which makes some steps of a long iteration random: tasks that wait do not spin.
+pub const OF_TASKS: &str = "[random,pct-t:1,surw,pct-t:2,pos+chess-fair,surw]";
+
+/// Continuations in the profiling run that make a program one of many tasks, if most of its workers are continuations.
+const CONTINUATIONS_MIN: u64 = 16;
+
 /// See the module's documentation.
 pub struct Portfolio {
     name: String,
     members: Vec<Member>,
+    /// The members in programs of many tasks, if these are others.
+    of_tasks: Option<Vec<Member>>,
     /// Index of the member that makes the choices of the present iteration.
     at: usize,
 }
@@ -30,26 +39,40 @@ struct Member {
 impl Portfolio {
     /// Uses these members in this order, repeatedly; at least one. Members with the same name share their
     /// iterations.
-    pub fn new(members: Vec<Box<dyn Strategy>>) -> Portfolio {
-        assert!(!members.is_empty());
-        let names: Vec<String> = members.iter().map(|m| m.name()).collect();
+    pub fn new(strategies: Vec<Box<dyn Strategy>>) -> Portfolio {
+        let members = Member::all(strategies);
+        let names: Vec<String> = members.iter().map(|m| m.strategy.name()).collect();
+        Portfolio { name: format!("portfolio:[{}]", names.join(",")), members, of_tasks: None, at: 0 }
+    }
+
+    /// The default portfolio, known by its name alone: `of_tasks` are its members in programs of many tasks.
+    pub fn of_default(strategies: Vec<Box<dyn Strategy>>, of_tasks: Vec<Box<dyn Strategy>>) -> Portfolio {
+        let of_tasks = Some(Member::all(of_tasks));
+        Portfolio { name: "portfolio".into(), of_tasks, ..Portfolio::new(strategies) }
+    }
+
+    fn now(&mut self) -> &mut dyn Strategy {
+        self.members[self.at].strategy.as_mut()
+    }
+}
+
+/// Whether most workers only continue what others began.
+fn has_many_tasks(profile: &Profile) -> bool {
+    let workers = profile.workers.len() as u64;
+    profile.continuations >= CONTINUATIONS_MIN.max(workers / 2)
+}
+
+impl Member {
+    fn all(strategies: Vec<Box<dyn Strategy>>) -> Vec<Member> {
+        assert!(!strategies.is_empty());
+        let names: Vec<String> = strategies.iter().map(|m| m.name()).collect();
         let count = |names: &[String], name| names.iter().filter(|n| *n == name).count() as u64;
         let member = |(i, strategy): (usize, Box<dyn Strategy>)| Member {
             strategy,
             ordinal: count(&names[..i], &names[i]),
             alike: count(&names, &names[i]),
         };
-        let members = members.into_iter().enumerate().map(member).collect();
-        Portfolio { name: format!("portfolio:[{}]", names.join(",")), members, at: 0 }
-    }
-
-    /// The default portfolio, known by its name alone.
-    pub fn of_default(members: Vec<Box<dyn Strategy>>) -> Portfolio {
-        Portfolio { name: "portfolio".into(), ..Portfolio::new(members) }
-    }
-
-    fn now(&mut self) -> &mut dyn Strategy {
-        self.members[self.at].strategy.as_mut()
+        strategies.into_iter().enumerate().map(member).collect()
     }
 }
 
@@ -72,6 +95,10 @@ impl Strategy for Portfolio {
         self.members[self.at].strategy.fair_from()
     }
 
+    fn timeouts_from(&self) -> u64 {
+        self.members[self.at].strategy.timeouts_from()
+    }
+
     fn independent(&self) -> bool {
         self.members.iter().all(|m| m.strategy.independent())
     }
@@ -85,6 +112,9 @@ impl Strategy for Portfolio {
     }
 
     fn prepare(&mut self, profile: &Profile) {
+        if let Some(of_tasks) = self.of_tasks.take_if(|_| has_many_tasks(profile)) {
+            self.members = of_tasks;
+        }
         self.members.iter_mut().for_each(|m| m.strategy.prepare(profile));
     }
 

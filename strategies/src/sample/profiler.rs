@@ -3,6 +3,7 @@
 use crate::{
     Class, Event, Iteration, Paths, Pick, Profile, RandomWalk, Strategy, Summary, View, WorkerId, WorkerState,
 };
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// A random walk that records what the program does. The schedule is exactly the random walk's, without faults.
@@ -13,7 +14,30 @@ pub struct Profiler {
     profile: Profile,
     /// Steps by worker; the profile has them by path.
     steps: Vec<u64>,
+    wakes: Wakes,
     result: Arc<Mutex<Profile>>,
+}
+
+/// Who woke whom.
+#[derive(Clone, Debug, Default)]
+struct Wakes {
+    /// By worker that was woken: how often, and by whom last.
+    of: BTreeMap<WorkerId, (u64, WorkerId)>,
+    /// By worker that woke others: how often.
+    by: BTreeMap<WorkerId, u64>,
+}
+
+impl Wakes {
+    fn add(&mut self, by: WorkerId, worker: WorkerId) {
+        let (times, last) = self.of.entry(worker).or_insert((0, by));
+        (*times, *last) = (*times + 1, by);
+        *self.by.entry(by).or_default() += 1;
+    }
+
+    /// See [`Profile::continuations`].
+    fn continuations(&self) -> u64 {
+        self.of.values().filter(|(times, by)| *times == 1 && self.by[by] == 1).count() as u64
+    }
 }
 
 impl Profiler {
@@ -53,6 +77,7 @@ impl Strategy for Profiler {
         self.walk.begin(iteration);
         self.paths.reset();
         self.steps.clear();
+        self.wakes = Wakes::default();
         self.profile = Profile::default();
     }
 
@@ -71,12 +96,16 @@ impl Strategy for Profiler {
 
     fn observe(&mut self, event: Event) {
         self.paths.observe(event);
+        if let Event::Woken { by, worker } = event {
+            self.wakes.add(by, worker);
+        }
     }
 
     fn end(&mut self, _summary: Summary) {
         for (worker, steps) in self.steps.iter().enumerate().filter(|(_, steps)| **steps > 0) {
             self.profile.workers.insert(self.paths.path(WorkerId(worker as u32)), *steps);
         }
+        self.profile.continuations = self.wakes.continuations();
         *self.result.lock().expect("nobody panics while holding it") = std::mem::take(&mut self.profile);
     }
 }

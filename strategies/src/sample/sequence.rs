@@ -69,6 +69,10 @@ impl Strategy for Sequence {
         self.last.fair_from().map(|from| from.max(prefixes))
     }
 
+    fn timeouts_from(&self) -> u64 {
+        self.all().map(|s| s.timeouts_from()).max().unwrap_or(0)
+    }
+
     fn independent(&self) -> bool {
         self.all().all(|s| s.independent())
     }
