@@ -34,7 +34,7 @@ const POOLS: [(&str, &str); 2] =
 /// has begun for tokio, and its task is scheduled once more.
 const COUNTS_OF_POLLS: [&str; 3] = ["RuntimeMetrics", "_before_task_poll", "_after_task_poll"];
 
-/// A part of the mangled name of the function in which mio waits.
+/// Parts of the mangled name of the function in which mio waits.
 const MIO_WAITS: [&str; 2] = ["3mio4poll", "4Poll4poll"];
 
 /// A part of the mangled name of the function that wakes a runtime which waits in mio.

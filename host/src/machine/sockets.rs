@@ -10,9 +10,9 @@ use super::wasi::failures;
 use super::wasi::poll::{Subscription, subscriptions, write_events};
 use super::wasi::{BadAddress, Guest, aligned, on_memory};
 use crate::outcome::BugKind;
-use crate::runtime::Request;
 use crate::runtime::files::Errno;
 use crate::runtime::sockets::TIMED_OUT;
+use crate::runtime::{Driver, Request};
 use coyote_abi::{file, guest, rt};
 use wasmtime::{Linker, Result};
 
@@ -20,6 +20,10 @@ use wasmtime::{Linker, Result};
 const BUFFER_BYTES: u32 = 8;
 /// The result of a wait for a poll that fails is this and the error number.
 const FAILED: i32 = 1 << 16;
+
+/// After this time, a driver looks again for what it was not told. With timeouts in order, that is when no other worker can
+/// go on.
+const LOOKS_AGAIN_NS: u64 = 1_000_000;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
@@ -72,18 +76,19 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
                 let all = match subscriptions(memory, scheduler, from as u32, to, count as u32, stored)? {
                     Ok(all) => all,
                     // A poll without subscriptions fails, but that of a driver waits before it does.
-                    Err(_) if count == 0 && waits_for_wakes(scheduler) => Vec::new(),
+                    Err(_) if count == 0 && driver(scheduler).turns => Vec::new(),
                     Err(error) => return Ok(Err(error)),
                 };
                 // The events of the time are written before the wait: the buffer belongs to the caller.
                 let span = all.iter().filter_map(Subscription::span_ns).min();
+                let looks_again = all.is_empty() && !driver(scheduler).all_known;
                 let first = all.iter().filter(|one| span.is_some() && one.span_ns() == span);
                 write_events(memory, (to, stored), 0, first)?;
                 if let Some(worker) = scheduler.running {
                     let sockets = all.iter().filter_map(Subscription::socket).collect();
                     scheduler.runtime.set_polled(worker, sockets);
                 }
-                Ok(Ok(span))
+                Ok(Ok(if looks_again { Some(LOOKS_AGAIN_NS) } else { span }))
             })?;
             Ok(match begun {
                 Ok(span_ns) => announce(&mut guest, site, 0, Request::Poll { span_ns }),
@@ -115,8 +120,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the running worker polls for a driver, which it can do without any subscription.
-fn waits_for_wakes(scheduler: &Scheduler) -> bool {
-    let driver = |worker| scheduler.runtime.worker(worker).driver;
-    scheduler.running.map(driver).is_some_and(|driver| driver.turns && driver.all_known)
+/// The running worker's part in a driver.
+fn driver(scheduler: &Scheduler) -> Driver {
+    scheduler.running.map(|worker| scheduler.runtime.worker(worker).driver).unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 //! kept by workers, because it is not known which driver is meant: a wake marks every worker but the one that wakes. That one
 //! needs no mark. It has written what the wake is about, and reads it before it waits.
 //!
-//! Where not all wakes are told, only polls for a time wait, as they would without wakes; others return at once.
+//! Where not all wakes are told, a poll for nothing else ends after a short time: the worker looks again.
 //!
 //! A worker that was woken for another's sake returns from its poll without an event, as poll may.
 

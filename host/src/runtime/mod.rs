@@ -71,6 +71,7 @@ use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
+pub use drivers::Driver;
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
     hash as fault_hash, of_site,

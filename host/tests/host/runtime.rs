@@ -403,7 +403,7 @@ fn what_decides_nothing_is_no_part_of_a_fingerprint() {
         ("names", |r| r.set_name(1, "worker".into())),
         ("the name of the next one", |r| r.set_next_name(FIRST, Some("next".into()))),
         ("output", |r| r.print(FIRST, Stream::Stdout, b"text".to_vec())),
-        ("rounds of a worker alone in a harness", |r| r.alone_ticks += 1),
+        ("rounds of a worker alone in a harness", |r| r.alone_accesses += 1),
     ];
     for (name, change) in changes {
         assert_eq!(changed(change).digest(), digest, "{name}");

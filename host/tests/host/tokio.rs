@@ -52,6 +52,47 @@ fn corrected_programs_pass() {
     }
 }
 
+/// With tokio's feature `net`, runtimes wait in its driver, which other threads wake: no timeout fires before its time, and
+/// what nobody wakes is a deadlock.
+#[test]
+fn drivers_are_woken() {
+    if !is_built() {
+        return;
+    }
+    const AS_WRITTEN: &str = "profile.dev.package.tokio.opt-level=0";
+    let net = ["--no-fail-fast", "--features", "net", "--test", "net"];
+    for built in [&[][..], &["--config", AS_WRITTEN]] {
+        let results = run(&[&net[..], built, &["--", "correct::", "-i", "200"]].concat());
+        assert_eq!(results.len(), 5, "{results:?}");
+        for (name, result) in results {
+            assert!(result.starts_with("ok (200 schedules, 0 unfinished"), "{name}: {result}");
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = ["--seed", "0", "--no-shrink", "-o", directory.path().to_str().unwrap()];
+    let broken = ["--config", AS_WRITTEN, "--", "broken::"];
+    let ended = cargo_coyote(&[&net[..], &broken, &outdir].concat());
+    let results = process::results(&ended);
+    assert_eq!(results.len(), 2, "{ended:?}");
+    for (name, result) in results {
+        assert_eq!(result, "FAILED", "{name}");
+    }
+    let waits = "waits for a wake-up of its driver, and nobody is left to wake it";
+    assert_eq!(ended.stdout.matches(waits).count(), 2, "{ended:?}");
+}
+
+/// A test that spins without a second thread is cut off when its time is over.
+#[test]
+fn a_worker_alone_is_cut_off() {
+    if !is_built() {
+        return;
+    }
+    let spins = ["--features", "net", "--test", "net", "--", "alone::", "--timeout", "1"];
+    let results = run(&spins);
+    assert_eq!(results.len(), 1, "{results:?}");
+    assert!(results.values().all(|result| result.starts_with("inconclusive")), "{results:?}");
+}
+
 /// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.
 #[test]
 fn without_choices_there_is_one_order() {

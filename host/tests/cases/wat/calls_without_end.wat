@@ -1,11 +1,14 @@
-;; A loop that makes the same call for ever comes to its bound, also if the call is no step: a fault that cannot happen, an
+;; A loop that makes the same call for ever is seen to spin, also if the call is no step: a fault that cannot happen, an
 ;; assumption that holds, a poll that fails.
 ;; run: --test faults -i 1 --strategy random
-;; line: hit max-steps
+;; exit: 2
+;; line: bug in test faults: livelock: 1 worker spins for ever
 ;; run: --test assumes -i 1 --strategy random
-;; line: hit max-steps
+;; exit: 2
+;; line: bug in test assumes: livelock: 1 worker spins for ever
 ;; run: --test polls -i 1 --strategy random
-;; line: hit max-steps
+;; exit: 2
+;; line: bug in test polls: livelock: 1 worker spins for ever
 (module
   (import "coyote" "fault" (func $fault (param i32 i32 i32) (result i32)))
   (import "coyote" "assume" (func $assume (param i32)))
