@@ -229,11 +229,11 @@ fn renumbered(line: &str, events: &[(u32, Kind)]) -> String {
 }
 
 /// All ways in which the events of two workers can come.
-fn merges(first: &[(u32, Kind)], second: &[(u32, Kind)]) -> Vec<Vec<(u32, Kind)>> {
+fn merges(first: &[(u32, Kind)], second: &[(u32, Kind)]) -> Vec<Events> {
     let (Some((head, tail)), Some((other, rest))) = (first.split_first(), second.split_first()) else {
         return vec![[first, second].concat()];
     };
-    let begin = |event: (u32, Kind), merges: Vec<Vec<(u32, Kind)>>| {
+    let begin = |event: (u32, Kind), merges: Vec<Events>| {
         merges.into_iter().map(move |merge| [vec![event], merge].concat())
     };
     begin(*head, merges(tail, second)).chain(begin(*other, merges(first, rest))).collect()
@@ -242,14 +242,17 @@ fn merges(first: &[(u32, Kind)], second: &[(u32, Kind)]) -> Vec<Vec<(u32, Kind)>
 /// The most events that two workers send.
 const EVENTS_OF_TWO: usize = 5;
 
+/// What a worker sends: numbered events of a kind.
+type Events = Vec<(u32, Kind)>;
+
 /// A machine, and what one or two workers send, if it ends as it should in each order of these.
-fn choose(seed: u64, two: bool) -> Option<(Chosen, [Vec<(u32, Kind)>; 2])> {
+fn choose(seed: u64, two: bool) -> Option<(Chosen, [Events; 2])> {
     let mut spec = Spec::generate(seed);
     for state in &mut spec.states {
         state.rules.retain(|(kind, _)| *kind != DEFAULT && *kind != HALT);
     }
     let kinds = spec.arrivals.concat().into_iter().map(|kind| kind % KINDS);
-    let mut first: Vec<(u32, Kind)> = (1..).zip(kinds).collect();
+    let mut first: Events = (1..).zip(kinds).collect();
     let mut second = Vec::new();
     if two {
         first.truncate(EVENTS_OF_TWO);
@@ -260,7 +263,7 @@ fn choose(seed: u64, two: bool) -> Option<(Chosen, [Vec<(u32, Kind)>; 2])> {
     Some((Chosen { spec, allowed: allowed? }, [first, second]))
 }
 
-fn send(machine: &ActorRef, events: Vec<(u32, Kind)>) {
+fn send(machine: &ActorRef, events: Events) {
     for (number, kind) in events {
         match kind {
             0 => machine.send(Numbered::<0>(number)),
