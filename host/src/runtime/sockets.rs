@@ -9,7 +9,7 @@
 //! what one waiting worker waits for do not commute with each other, nor with its timeout: the first one is the one that
 //! wakes.
 //!
-//! A poll of a driver is also ended by a wake: see [`super::drivers`].
+//! A poll of a driver is also ended by a wake: see `drivers.rs`.
 //!
 //! Faults are chosen in the step in which the worker goes on: `split`, and the fault points `net.reset` and `net.abort`.
 
