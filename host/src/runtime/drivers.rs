@@ -10,19 +10,9 @@
 //! A worker that was woken for another's sake returns from its poll without an event, as poll may.
 
 use super::footprint::DRIVERS;
+use super::polled::Driver;
 use super::{Request, Runtime, Wake};
 use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
-
-/// A worker's part in the driver that it turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Driver {
-    /// Its next poll, or the one in which it waits, is that of a driver.
-    pub turns: bool,
-    /// All wakes are told: it can wait for one alone.
-    pub all_known: bool,
-    /// A wake came after its last poll in a driver.
-    pub woken: bool,
-}
 
 impl Runtime {
     /// Marks the worker's next poll as that of a driver.

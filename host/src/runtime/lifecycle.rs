@@ -2,8 +2,7 @@
 
 use super::Runtime;
 use super::awaits::Awaits;
-use super::drivers::Driver;
-use super::polled::Polled;
+use super::polled::{Driver, Polled};
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 use std::collections::BTreeMap;

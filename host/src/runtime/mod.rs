@@ -71,7 +71,6 @@ use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
-pub use drivers::Driver;
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
     hash as fault_hash, of_site,
@@ -84,6 +83,7 @@ use heap::Heap;
 pub use lifecycle::{AtExit, Progress};
 use monitors::Monitors;
 pub use output::{Output, Stream};
+pub use polled::Driver;
 pub use sometimes::Sometimes;
 use std::sync::Arc;
 use stream::EventStream;

@@ -1,4 +1,5 @@
-//! What a worker wants of sockets, and the fault of its next call on one: see [`super::sockets`].
+//! What a worker wants of sockets, and the fault of its next call on one: see [`super::sockets`]. Its part in a driver: see
+//! [`super::drivers`].
 
 /// Whether a worker wants to receive (or accept) or to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,4 +23,15 @@ pub enum SocketFault {
     Reset,
     /// The call transfers this many bytes at most.
     Split(u32),
+}
+
+/// A worker's part in the driver that it turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Driver {
+    /// Its next poll, or the one in which it waits, is that of a driver.
+    pub turns: bool,
+    /// All wakes are told: it can wait for one alone.
+    pub all_known: bool,
+    /// A wake came after its last poll in a driver.
+    pub woken: bool,
 }

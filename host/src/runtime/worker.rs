@@ -2,8 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
-use super::drivers::Driver;
-use super::polled::{Polled, SocketFault};
+use super::polled::{Driver, Polled, SocketFault};
 use super::predicate::Predicate;
 use super::sync::Lock;
 use super::weak::Orders;
