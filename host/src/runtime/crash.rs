@@ -6,9 +6,8 @@
 //! [`Runtime::restart`]. Time, the streams of other workers' random numbers, budgets of faults and printed output are
 //! kept.
 
-use super::drivers::Driver;
 use super::files::disk::OBJECT;
-use super::polled::Polled;
+use super::polled::{Driver, Polled};
 use super::{FaultClass, Performed, Runtime};
 use coyote_strategies::{Class, Effect, Event, WorkerId, WorkerState};
 

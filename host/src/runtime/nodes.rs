@@ -10,9 +10,8 @@
 //!
 //! Everything that the node's workers did happens before what follows the semaphore's post.
 
-use super::drivers::Driver;
 use super::files::disk::OBJECT;
-use super::polled::Polled;
+use super::polled::{Driver, Polled};
 use super::stream::{HbObject, SyncKind};
 use super::worker::NodeId;
 use super::{FaultClass, Mutant, ObjectId, Performed, Runtime};

@@ -1,5 +1,5 @@
 //! What a worker wants of sockets, and the fault of its next call on one: see [`super::sockets`]. Its part in a driver: see
-//! [`super::drivers`].
+//! `drivers.rs`.
 
 /// Whether a worker wants to receive (or accept) or to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
