@@ -2,16 +2,23 @@
 
 use crate::code::Code;
 use crate::draft::Draft;
+use coyote_abi::OpKind;
 use coyote_abi::rt::{self, FaultHook};
 use walrus::ValType;
 use walrus::ir::{Call, InstrLocId};
 
+/// Operations that the host may leave unannounced: a fault that cannot happen, an assumption that holds, and a
+/// poll that fails. A loop of such calls alone comes to a point by its countdown, which they therefore do not reset.
+const MAY_ANNOUNCE_NOTHING: [OpKind; 3] = [OpKind::Fault, OpKind::Assume, OpKind::Sleep];
+
 /// Adds what precedes every call that announces a site: the countdown is reset, and the site is pushed as the
 /// last argument.
-///
-/// Not for a call that may announce nothing: a loop with such a call alone would never come to a point.
 pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
-    code.i32(rt::COUNTDOWN).global_set(draft.budget).i32(site as i32);
+    let kind = draft.sites[site as usize].kind;
+    if !MAY_ANNOUNCE_NOTHING.iter().any(|silent| *silent as u8 == kind) {
+        code.i32(rt::COUNTDOWN).global_set(draft.budget);
+    }
+    code.i32(site as i32);
 }
 
 /// Announces a call whose object is on the stack.
@@ -39,12 +46,6 @@ pub fn ask_for_fault(
 ) {
     let import = draft.suspending(rt::FAULT_HOOK, &[ValType::I32; 4], &[ValType::I32]);
     code.i32(hook as i32).i32(what as i32);
-    match hook {
-        // A call that does not fail is announced.
-        FaultHook::File => call_site(draft, code, site),
-        _ => {
-            code.i32(site as i32);
-        }
-    }
+    call_site(draft, code, site);
     code.push(Call { func: import }, at);
 }

@@ -346,28 +346,9 @@ impl<'a> Draft<'a> {
         id
     }
 
-    /// Replaces a function by `wrapper`: all references then mean the wrapper. Returns the id of the
-    /// function's own code, which still counts as the original function.
-    pub fn wrap(
-        &mut self,
-        id: FunctionId,
-        suffix: &str,
-        wrapper: impl FnOnce(&mut Draft<'a>, FunctionId) -> LocalFunction,
-    ) -> FunctionId {
-        let function = self.module.funcs.get_mut(id);
-        let placeholder = FunctionKind::Uninitialized(function.ty());
-        let FunctionKind::Local(body) = std::mem::replace(&mut function.kind, placeholder) else {
-            panic!("this is a bug in coyote-wasm: an import is not wrapped")
-        };
-        let name = function.name.as_ref().map(|name| format!("{name}{suffix}"));
-        let inner = self.module.funcs.add_local(body);
-        self.module.funcs.get_mut(inner).name = name;
-        if let Some(origin) = self.origin(id) {
-            self.origin.insert(inner, origin);
-        }
-        let wrapper = wrapper(self, inner);
-        self.module.funcs.get_mut(id).kind = FunctionKind::Local(wrapper);
-        inner
+    /// Lets a function that was added count as one of the original module.
+    pub fn set_origin(&mut self, id: FunctionId, origin: u32) {
+        self.origin.insert(id, origin);
     }
 
     /// Turns an import into a function with a body; all references to it remain.

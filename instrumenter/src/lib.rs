@@ -46,6 +46,7 @@ mod sites;
 mod stack_frame;
 mod stack_pointer;
 pub mod suspend;
+mod wrapper;
 
 pub use ::walrus;
 pub use analysis::{Analyses, calls::Calls};

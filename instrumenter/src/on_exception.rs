@@ -2,10 +2,11 @@
 
 use crate::Draft;
 use crate::code::Code;
+use crate::wrapper::Wrapper;
 use walrus::ir::{Block, Br, InstrSeqType, ThrowRef, TryTable, TryTableCatch};
-use walrus::{LocalFunction, RefType, ValType};
+use walrus::{RefType, ValType};
 
-/// Adds `call`, which leaves `results` on the stack, and runs `clean_up` if an exception leaves it. In a
+/// Adds `call`, which leaves the wrapper's results on the stack, and runs `clean_up` if an exception leaves it. In a
 /// module without tags nothing can throw, and only `call` is added.
 ///
 /// ```wat
@@ -22,9 +23,8 @@ use walrus::{LocalFunction, RefType, ValType};
 /// ```
 pub fn on_exception(
     draft: &mut Draft,
-    function: &mut LocalFunction,
+    wrapper: &mut Wrapper,
     code: &mut Code,
-    results: &[ValType],
     call: Code,
     clean_up: impl FnOnce(&mut Draft, &mut Code),
 ) {
@@ -32,7 +32,8 @@ pub fn on_exception(
         code.append(call);
         return;
     }
-    let ty = InstrSeqType::new(&mut draft.module.types, &[], results);
+    let ty = InstrSeqType::new(&mut draft.module.types, &[], &wrapper.results);
+    let function = &mut wrapper.body;
     let mut sequence = |ty| function.builder_mut().dangling_instr_seq(ty).id();
     let (done, thrown, tried) =
         (sequence(ty), sequence(InstrSeqType::Simple(Some(ValType::Ref(RefType::EXNREF)))), sequence(ty));

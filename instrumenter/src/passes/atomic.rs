@@ -36,8 +36,8 @@ use crate::libraries::AtomicKind;
 use crate::on_exception::on_exception;
 use coyote_abi::OpKind;
 use coyote_abi::rt::{self, FaultHook};
-use walrus::ir::{Call, InstrLocId, Return};
-use walrus::{FunctionBuilder, LocalId, ValType};
+use walrus::ir::{InstrLocId, Return};
+use walrus::{LocalId, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     // Rust's code aborts if an allocation fails.
@@ -67,19 +67,16 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
                 && params.get(failing.bytes) == Some(&ValType::I32)
                 && draft.options.fails("alloc")
         });
-        draft.wrap(id, " (atomic)", |draft, inner| {
-            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
-            let body = FunctionBuilder::new(&mut draft.module.types, &params, &results);
-            let mut body = body.local_func(args.clone());
+        draft.wrap(id, " (atomic)", |draft, wrapper| {
             let mut code = Code::default();
             if let Some(failing) = failing {
                 let place = Location { function: origin, offset: start };
                 let site = draft.site(place, OpKind::Fault, 0, 0);
-                code.get(args[failing.bytes]);
+                code.get(wrapper.args[failing.bytes]);
                 let hook = (FaultHook::Allocation, u32::from(rust));
                 ask_for_fault(draft, &mut code, hook, site, site_location(site));
                 let failed = draft.import(rt::ALLOCATION_FAILED, &[], &[]);
-                code.if_then(&mut body, |code| {
+                code.if_then(&mut wrapper.body, |code| {
                     code.call(failed).i32(failing.answer).add(Return {});
                 });
             }
@@ -91,18 +88,14 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             }
             if allocator {
                 let enter = draft.import(rt::ALLOCATOR_ENTER, &[ValType::I32], &[]);
-                change.push_freed(&mut code, &args);
+                change.push_freed(&mut code, &wrapper.args);
                 code.call(enter);
             } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
             }
-            let mut call = Code::default();
-            args.iter().for_each(|arg| {
-                call.get(*arg);
-            });
             // The offset of the function's beginning is not that of an instruction, so this call can use it.
-            call.push(Call { func: inner }, InstrLocId::new(start));
-            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+            let call = wrapper.forward(InstrLocId::new(start));
+            on_exception(draft, wrapper, &mut code, call, |draft, code| {
                 if allocator {
                     // No block was returned: there was no memory for it.
                     let exit = draft.import(rt::ALLOCATOR_EXIT, &[ValType::I32; 3], &[]);
@@ -112,13 +105,11 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
                 }
             });
             if allocator {
-                leave_allocator(draft, &mut code, change, &args);
+                leave_allocator(draft, &mut code, change, &wrapper.args);
             } else if is_atomic {
                 code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
             }
-            let entry = body.entry_block();
-            body.block_mut(entry).instrs = code.into();
-            body
+            code
         });
     }
     Ok(())

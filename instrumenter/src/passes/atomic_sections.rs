@@ -24,8 +24,7 @@ use crate::draft::Draft;
 use crate::libraries::SECTIONS;
 use crate::on_exception::on_exception;
 use coyote_abi::rt;
-use walrus::FunctionBuilder;
-use walrus::ir::{AtomicFence, Call, InstrLocId};
+use walrus::ir::{AtomicFence, InstrLocId};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if !draft.options.atomic_defaults {
@@ -39,26 +38,15 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             continue;
         }
         let start = InstrLocId::new(function.start);
-        let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
-        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
-        draft.wrap(id, " (section)", |draft, inner| {
-            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+        draft.wrap(id, " (section)", |draft, wrapper| {
             let mut code = Code::default();
             code.push(AtomicFence {}, start);
             code.call(draft.import(rt::ATOMIC_ENTER, &[], &[]));
-            let mut call = Code::default();
-            args.iter().for_each(|arg| {
-                call.get(*arg);
-            });
-            call.push(Call { func: inner }, start);
-            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
-            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+            on_exception(draft, wrapper, &mut code, wrapper.forward(start), |draft, code| {
                 code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
             });
             code.call(draft.import(rt::ATOMIC_EXIT, &[], &[]));
-            let entry = body.entry_block();
-            body.block_mut(entry).instrs = code.into();
-            body
+            code
         });
     }
     Ok(())

@@ -7,32 +7,36 @@
 //! ```wat
 //! ;; before
 //! (func $tokio::runtime::io::driver::Driver::turn (param ..) ..)
-//! (func $tokio::runtime::driver::Handle::unpark (param i32) ..)
+//! (func $tokio::runtime::driver::IoHandle::unpark (param i32) ..)
 //! ;; after
 //! (func $tokio::runtime::io::driver::Driver::turn (param ..)
 //!   i32.const 1 (; all wakes are known ;) call $coyote_rt.driver_turn ..)
-//! (func $tokio::runtime::driver::Handle::unpark (param i32)
-//!   local.get 0 call $"tokio::runtime::driver::Handle::unpark (body)"
+//! (func $tokio::runtime::driver::IoHandle::unpark (param i32)
+//!   local.get 0 call $"tokio::runtime::driver::IoHandle::unpark (body)"
 //!   call $coyote_rt.driver_wake)
 //! ```
 //!
-//! The host ends the waits of all drivers: a runtime that is woken without a cause looks at its queues and waits again.
-//! Optimised builds may have no function `unpark` left. There, the functions that would call it count ([`CALLERS`]), of which
-//! some may be inlined too: not all wakes are known, so a driver that waits for nothing else looks again when no other worker can go on.
+//! The host ends the waits of all drivers: a runtime that is woken without a cause looks at its queues and waits
+//! again. Optimised builds may have no function `unpark` left. There, the functions that would call it count
+//! ([`CALLERS`]), of which some may be inlined too: not all wakes are known, so a driver that waits for nothing
+//! else looks again when no other worker can go on.
 
 use crate::analysis::Analyses;
 use crate::analysis::scope::names_of;
 use crate::code::Code;
 use crate::{Draft, Error};
 use coyote_abi::rt;
-use walrus::{FunctionBuilder, FunctionId, ValType};
+use walrus::ir::InstrLocId;
+use walrus::{FunctionId, ValType};
 
 /// The function in which a driver waits.
-const TURN: &str = "tokio::runtime::io::driver::Driver::turn";
+const TURN: [&str; 1] = ["tokio::runtime::io::driver::Driver::turn"];
 
-/// The functions that wake a driver: the second one is called by the first one.
-const UNPARK: [&str; 2] =
-    ["tokio::runtime::driver::Handle::unpark", "tokio::runtime::driver::IoHandle::unpark"];
+/// The function that wakes the drivers of a runtime.
+const HANDLES: [&str; 1] = ["tokio::runtime::driver::Handle::unpark"];
+
+/// The function that [`HANDLES`] calls for the driver of sockets.
+const DRIVERS: [&str; 1] = ["tokio::runtime::driver::IoHandle::unpark"];
 
 /// Functions that call `unpark`, or do where it was inlined.
 const CALLERS: [&str; 8] = [
@@ -47,16 +51,12 @@ const CALLERS: [&str; 8] = [
 ];
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
-    let turns = named(draft, &[TURN]);
+    let [turns, handles, drivers, callers] = named(draft, [&TURN, &HANDLES, &DRIVERS, &CALLERS]);
     if turns.is_empty() {
         return Ok(());
     }
-    let mut wakers = named(draft, &UNPARK);
     // Where the inner function was inlined, it may have been so in places that are not known.
-    let all_known = !named(draft, &UNPARK[1..]).is_empty();
-    if !all_known {
-        wakers.extend(named(draft, &CALLERS));
-    }
+    let all_known = !drivers.is_empty();
     let begin = draft.import(rt::DRIVER_TURN, &[ValType::I32], &[]);
     for turn in turns {
         draft.edit(turn, |_, function| {
@@ -68,20 +68,13 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         });
     }
     let wake = draft.import(rt::DRIVER_WAKE, &[], &[]);
-    for waker in wakers {
-        let ty = draft.module.types.get(draft.module.funcs.get(waker).ty());
-        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
-        draft.wrap(waker, " (body)", |draft, inner| {
-            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
-            let mut code = Code::default();
-            args.iter().for_each(|arg| {
-                code.get(*arg);
-            });
-            code.call(inner).call(wake);
-            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
-            let entry = body.entry_block();
-            body.block_mut(entry).instrs = code.into();
-            body
+    // A wake that both tell does no harm, and the first may have inlined the second.
+    let others = if all_known { Vec::new() } else { callers };
+    for waker in [handles, drivers, others].concat() {
+        draft.wrap(waker, " (body)", |_, wrapper| {
+            let mut code = wrapper.forward(InstrLocId::default());
+            code.call(wake);
+            code
         });
     }
     Ok(())
@@ -89,16 +82,23 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
 
 /// Whether threads of this module may wait in a driver.
 pub fn has_driver(draft: &Draft) -> bool {
-    !named(draft, &[TURN]).is_empty()
+    let [turns] = named(draft, [&TURN]);
+    !turns.is_empty()
 }
 
-/// The guest's functions with one of these names.
-fn named(draft: &Draft, wanted: &[&str]) -> Vec<FunctionId> {
-    let is_wanted = |id: &FunctionId| {
-        let origin = draft.origin(*id).expect("it is the guest's");
-        is_one(&draft.original.functions[origin as usize].name, wanted)
-    };
-    draft.guest_functions().into_iter().filter(is_wanted).collect()
+/// The guest's functions that have a name of each list.
+fn named<const LISTS: usize>(draft: &Draft, lists: [&[&str]; LISTS]) -> [Vec<FunctionId>; LISTS] {
+    let mut found = [const { Vec::new() }; LISTS];
+    for id in draft.guest_functions() {
+        let origin = draft.origin(id).expect("it is the guest's");
+        let name = &draft.original.functions[origin as usize].name;
+        for (list, found) in lists.iter().zip(&mut found) {
+            if is_one(name, list) {
+                found.push(id);
+            }
+        }
+    }
+    found
 }
 
 /// Whether a mangled name is one of these, without the brackets of types.
@@ -114,7 +114,7 @@ fn is_one(name: &str, wanted: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLERS, TURN, UNPARK, is_one};
+    use super::{CALLERS, DRIVERS, HANDLES, TURN, is_one};
 
     #[test]
     fn functions_of_the_driver_are_known_by_their_mangled_names() {
@@ -122,14 +122,14 @@ mod tests {
             "_ZN5tokio7runtime2io6driver6Driver4turn17h62b3f85fdc2608fdE.llvm.990233401936487312",
             "_RNvMNtNtNtCs41cV3heJQYT_5tokio7runtime2io6driverNtB2_6Driver4turn.llvm.7238172570752904547",
         ] {
-            assert!(is_one(name, &[TURN]), "{name}");
+            assert!(is_one(name, &TURN), "{name}");
         }
         for name in [
             "_ZN5tokio7runtime6driver6Handle6unpark17h3a5b590145d0e7c5E",
             "_RNvMs_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB4_6Handle6unpark",
             "_RNvMs3_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB5_8IoHandle6unpark",
         ] {
-            assert!(is_one(name, &UNPARK), "{name}");
+            assert!(is_one(name, &HANDLES) || is_one(name, &DRIVERS), "{name}");
         }
         for name in [
             "_ZN5tokio7runtime9scheduler12multi_thread4park8Unparker6unpark17hc7fd83a9b6ce4839E",
@@ -145,7 +145,10 @@ mod tests {
             "_ZN5tokio7runtime4time6handle6Handle6unpark17h3b8119138d4af925E",
             "_ZN3app5tokio7runtime6driver6Handle6unpark17h3b8119138d4af925E",
         ] {
-            assert!(!is_one(name, &UNPARK) && !is_one(name, &CALLERS) && !is_one(name, &[TURN]), "{name}");
+            assert!(
+                [&TURN[..], &HANDLES, &DRIVERS, &CALLERS].iter().all(|list| !is_one(name, list)),
+                "{name}"
+            );
         }
     }
 }

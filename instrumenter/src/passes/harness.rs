@@ -22,8 +22,8 @@ use crate::draft::{Draft, site_location};
 use crate::libtest::calls_test;
 use crate::on_exception::on_exception;
 use coyote_abi::{OpKind, rt};
+use walrus::ValType;
 use walrus::ir::{Call, InstrLocId};
-use walrus::{FunctionBuilder, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if !draft.original.libtest {
@@ -36,30 +36,20 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         if !calls_test(&draft.original.functions[origin as usize].name) {
             continue;
         }
-        let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
-        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
         let at = draft.location(origin, InstrLocId::default());
-        draft.wrap(id, " (body)", |draft, inner| {
-            let args: Vec<_> = params.iter().map(|ty| draft.module.locals.add(*ty)).collect();
+        draft.wrap(id, " (body)", |draft, wrapper| {
             let mut code = Code::default();
             let begins = draft.site(at, OpKind::Start, 0, 0);
             let ends = draft.site(at, OpKind::Exit, 0, 0);
             code.i32(begins as i32).push(Call { func: begin }, site_location(begins));
-            let mut call = Code::default();
-            args.iter().for_each(|arg| {
-                call.get(*arg);
-            });
             // The offset of the function's beginning is not that of an instruction, so this call can use it.
-            call.push(Call { func: inner }, InstrLocId::new(at.offset));
-            let mut body = FunctionBuilder::new(&mut draft.module.types, &params, &results).local_func(args);
-            on_exception(draft, &mut body, &mut code, &results, call, |draft, code| {
+            let call = wrapper.forward(InstrLocId::new(at.offset));
+            on_exception(draft, wrapper, &mut code, call, |draft, code| {
                 // A trace identifies a site by its place, so this is the same site as that of a normal end.
                 code.i32(ends as i32).call(draft.suspending(rt::TEST_UNWOUND, &[ValType::I32], &[]));
             });
             code.i32(ends as i32).push(Call { func: end }, site_location(ends));
-            let entry = body.entry_block();
-            body.block_mut(entry).instrs = code.into();
-            body
+            code
         });
     }
     Ok(())

@@ -27,8 +27,8 @@ use crate::{Draft, Error, Location};
 use coyote_abi::OpKind;
 use coyote_abi::rt::FaultHook;
 use std::collections::BTreeMap;
-use walrus::ir::{Instr, Return};
-use walrus::{ConstExpr, ElementItems, ElementKind, FunctionBuilder, FunctionId, FunctionKind, ValType};
+use walrus::ir::{Instr, InstrLocId, Return};
+use walrus::{ConstExpr, ElementItems, ElementKind, FunctionId, FunctionKind, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if !draft.options.fails("poll") {
@@ -40,21 +40,17 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         }
         let origin = draft.origin(poll).expect("it is the guest's");
         let start = draft.original.functions[origin as usize].start;
-        draft.wrap(poll, " (body)", |draft, inner| {
-            let task = draft.module.locals.add(ValType::I32);
-            let body = FunctionBuilder::new(&mut draft.module.types, &[ValType::I32], &[]);
-            let mut body = body.local_func(vec![task]);
+        draft.wrap(poll, " (body)", |draft, wrapper| {
+            let task = wrapper.args[0];
             let site = draft.site(Location { function: origin, offset: start }, OpKind::Fault, 0, 0);
             let mut code = Code::default();
             code.get(task);
             ask_for_fault(draft, &mut code, (FaultHook::Poll, 0), site, site_location(site));
-            code.if_then(&mut body, |code| {
+            code.if_then(&mut wrapper.body, |code| {
                 code.get(task).call(schedule).add(Return {});
             });
-            code.get(task).call(inner);
-            let entry = body.entry_block();
-            body.block_mut(entry).instrs = code.into();
-            body
+            code.append(wrapper.forward(InstrLocId::default()));
+            code
         });
     }
     Ok(())

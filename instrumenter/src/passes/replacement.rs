@@ -81,14 +81,8 @@ impl Replacement {
         at: InstrLocId,
     ) {
         match self {
-            Replacement::Suspending { import, kind } => {
-                match kind {
-                    // A fault that cannot happen, an assumption that holds, and a poll that fails are not announced.
-                    OpKind::Fault | OpKind::Assume | OpKind::Sleep => {
-                        code.i32(site as i32);
-                    }
-                    _ => call_site(draft, code, site),
-                }
+            Replacement::Suspending { import, .. } => {
+                call_site(draft, code, site);
                 code.push(Call { func: *import }, at);
             }
             Replacement::Poll { wait, events } => {
@@ -99,7 +93,8 @@ impl Replacement {
                 arguments.iter().for_each(|local| {
                     code.get(*local);
                 });
-                code.i32(site as i32).push(Call { func: *wait }, at);
+                call_site(draft, code, site);
+                code.push(Call { func: *wait }, at);
                 let waited = draft.module.locals.add(ValType::I32);
                 code.set(waited);
                 arguments.iter().chain([&waited]).for_each(|local| {

@@ -9,6 +9,7 @@
 use crate::command;
 use crate::files;
 use anyhow::{Context, Result, bail};
+use coyote_strategies::catalog::{SAMPLERS, SEARCHES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ const DETECTORS: &str = "memory-errors,use-after-return,races,lock-order,lassos,
 /// The detectors that are tried to be left out where coyote-wasm refuses to begin.
 const REFUSED: [&str; 3] = ["", "races", "races,lassos,starvation,good-samaritan"];
 
-/// Combinations of strategies, beside those that strategies/README.md lists.
+/// Combinations of strategies, beside those of the catalog.
 const COMBINATIONS: [&str; 2] = ["pct+chess-fair", "fair-pct"];
 
 /// Bounds of searches that have one.
@@ -57,7 +58,7 @@ pub struct Arguments {
     /// The detectors that are on. Those of rounds (the last three) take 30 times as long as all others together
     #[arg(short, long, value_name = "NAMES", default_value = DETECTORS)]
     detect: String,
-    /// Only these strategies [default: all of strategies/README.md]
+    /// Only these strategies [default: all of the catalog]
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,
     /// Only tests of these modules
@@ -126,7 +127,7 @@ type Results = BTreeMap<(String, String, String), Line>;
 pub fn run(arguments: &Arguments) -> Result<()> {
     let path = arguments.results.clone().unwrap_or_else(|| files::target().join("soak/alarms.jsonl"));
     let strategies = match arguments.strategies.is_empty() {
-        true => strategies()?,
+        true => strategies(),
         false => arguments.strategies.clone(),
     };
     let mut results = read(&path, &arguments.detect)?;
@@ -144,23 +145,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     report(&strategies, &results, arguments.iterations)
 }
 
-/// The names of strategies in the tables of strategies/README.md, and combinations.
-fn strategies() -> Result<Vec<String>> {
-    let text = files::read_text(&files::root().join("strategies/README.md"))?;
-    let mut tables = text.split("| name | promise |").skip(1).map(named);
-    let samplers = tables.next().context("strategies/README.md has a table of samplers")?;
-    let searches = tables.next().context("strategies/README.md has a table of searches")?;
-    let searches = searches.map(|name| match BOUNDED.contains(&name) {
-        true => format!("{name}:2"),
-        false => name.into(),
+/// The names of all strategies, and combinations.
+fn strategies() -> Vec<String> {
+    let samplers = SAMPLERS.iter().map(|sampler| sampler.entry.name.into());
+    let searches = SEARCHES.iter().map(|search| match BOUNDED.contains(&search.name) {
+        true => format!("{}:2", search.name),
+        false => search.name.into(),
     });
-    Ok(samplers.map(String::from).chain(COMBINATIONS.map(String::from)).chain(searches).collect())
-}
-
-/// The first cells of the rows of a table, without parameters.
-fn named(table: &str) -> impl Iterator<Item = &str> {
-    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
-    rows.filter_map(|row| row.strip_prefix("| `")).filter_map(|row| row.split(['[', '`']).next())
+    samplers.chain(COMBINATIONS.map(String::from)).chain(searches).collect()
 }
 
 /// The correct tests, by module and options, of these modules or of all.
@@ -371,7 +363,7 @@ mod tests {
 
     #[test]
     fn strategies_are_those_of_the_tables() {
-        let names = strategies().unwrap();
+        let names = strategies();
         for name in ["portfolio", "feedback", "pct+chess-fair", "dpor", "delay-bounding:2", "ses-ss"] {
             assert!(names.iter().any(|listed| listed == name), "{name}: {names:?}");
         }
