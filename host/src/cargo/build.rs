@@ -4,6 +4,7 @@
 
 use super::workspace::Metadata;
 use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind};
+use crate::cli::doctor::Features;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -83,11 +84,13 @@ pub fn call(subcommand: &str, arguments: &Arguments) -> Result<ExitCode> {
 ///
 /// # Errors
 /// Cargo cannot be started, or the target's standard library is missing.
-pub fn messages(directory: &Path) -> Result<Output> {
+pub fn messages(directory: &Path, features: &Features) -> Result<Output> {
     let manifest = directory.join("Cargo.toml");
     let arguments = ["--no-run", "--message-format", "json", "--manifest-path"].map(OsString::from);
     let given = Arguments {
-        arguments: arguments.into_iter().chain([manifest.into()]).collect(),
+        arguments: (arguments.into_iter().chain([manifest.into()]))
+            .chain(features.options().into_iter().map(OsString::from))
+            .collect(),
         unwind: false,
         like_miri: false,
         all_dev_dependencies: false,

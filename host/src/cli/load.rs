@@ -1,6 +1,7 @@
 //! Options that several subcommands share, and the way from a module's file to an artifact.
 
 use super::progress::Stages;
+use super::values::positive;
 use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
 use crate::code::Demand;
@@ -122,7 +123,7 @@ pub struct ExecuteArgs {
     /// Bound on the steps of an iteration: N for unfair strategies, M (default 10 N) for fair ones
     /// [default: 10000, or what the profiling run of the default strategy shows to be enough]
     #[arg(long, visible_alias = "ms", num_args = 1..=2, value_names = ["N", "M"],
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = positive)]
     pub max_steps: Vec<u64>,
     /// Reaching the bound on steps is a bug
     #[arg(long)]

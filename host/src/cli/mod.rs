@@ -33,8 +33,10 @@ pub mod shrink;
 pub mod test;
 mod trace_of;
 mod units;
+mod values;
 
 use crate::exit;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
@@ -85,12 +87,47 @@ pub fn parse() -> Result<Cli, clap::Error> {
     {
         arguments.insert(at + 1, "--".into());
     }
-    let matches = Cli::command().try_get_matches_from(&arguments)?;
+    let matches = Cli::command().try_get_matches_from(&arguments).map_err(|error| match module {
+        Some(_) => about_cargo(error),
+        None => error,
+    })?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let Command::Test(args) = &mut cli.command {
         args.line = arguments[1..].to_vec();
     }
     Ok(cli)
+}
+
+/// Options of cargo that users may put behind its `--`, where they are this tool's.
+const OF_CARGO: [&str; 14] = [
+    "--all-features",
+    "--all-targets",
+    "--exclude",
+    "--features",
+    "--lib",
+    "--like-miri",
+    "--manifest-path",
+    "--no-default-features",
+    "--no-fail-fast",
+    "--package",
+    "--release",
+    "--tests",
+    "--unwind",
+    "--workspace",
+];
+
+/// Says where an unknown option belongs if cargo has it, in the place of similar options of this tool.
+fn about_cargo(mut error: clap::Error) -> clap::Error {
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(name)) if error.kind() == ErrorKind::UnknownArgument => name,
+        _ => return error,
+    };
+    if OF_CARGO.contains(&unknown.as_str()) {
+        let tip = format!("{unknown} is an option of cargo: put it before `--`");
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// The arguments of the process; `-ms`, as Coyote spells it, stands for `--max-steps`.
@@ -102,4 +139,29 @@ fn arguments() -> Vec<OsString> {
             if options && argument == "-ms" { "--max-steps".into() } else { argument }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, about_cargo};
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_of_cargo_belong_before_the_dashes() {
+        let said = |option: &str| {
+            let line = ["coyote-wasm", "test", "--runner", "m.wasm", option];
+            let error = Cli::command().try_get_matches_from(line).expect_err("it is no option of ours");
+            about_cargo(error).to_string()
+        };
+        for option in super::OF_CARGO {
+            let text = said(option);
+            assert!(
+                text.contains(&format!("tip: {option} is an option of cargo: put it before `--`")),
+                "{text}"
+            );
+            assert_eq!(text.matches("tip:").count(), 1, "{text}");
+        }
+        let text = said("--iteratoins");
+        assert!(text.contains("a similar argument exists: '--iterations'"), "{text}");
+    }
 }

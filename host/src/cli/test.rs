@@ -14,6 +14,7 @@ use super::select::Selection;
 use super::session::{Session, TestOptions};
 use super::shares::Shares;
 use super::units::{Claim, UnitArgs};
+use super::values::positive;
 use crate::execution::Execution;
 use crate::exit::Exit;
 use crate::explain::How;
@@ -58,7 +59,7 @@ pub struct Args {
     #[arg(long)]
     list: bool,
     /// Iterations of each test [default: 10000, or no bound if --timeout is given]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = positive)]
     iterations: Option<u64>,
     /// Seconds for each test [default: 10, or no bound if --iterations is given]
     #[arg(short, long, value_name = "SECONDS", allow_negative_numbers = true)]
@@ -99,7 +100,7 @@ pub struct Args {
     #[arg(long)]
     explore: bool,
     /// As --explore, until there are N different bugs
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive)]
     max_bugs: Option<u64>,
     /// Execute every iteration twice more and compare all states, which takes some 5 times as long: a
     /// difference is an internal error

@@ -148,6 +148,32 @@ fn a_crate_with_dependencies_that_do_not_build() {
     ));
 }
 
+/// What a crate's own feature brings in is seen only with it.
+#[test]
+fn a_feature_of_the_crate() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let manifest =
+        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
+    write(at, "socket2/Cargo.toml", &manifest("socket2"));
+    write(at, "socket2/src/lib.rs", "");
+    let dependency = "[workspace]\n[features]\nplain = []\nsockets = [\"dep:socket2\"]\n[dependencies]\n\
+                      socket2 = { path = \"../socket2\", optional = true }\n";
+    write(at, "app/Cargo.toml", &(manifest("app") + dependency));
+    write(at, "app/src/lib.rs", "");
+    let names_it = |options: &[&str]| {
+        let ended = doctor(at, &[&["app", "--no-build", "--format", "json"], options].concat());
+        findings(&ended).iter().any(|f| f.1 == "socket2 1.2.3")
+    };
+    assert!(!names_it(&[]));
+    assert!(!names_it(&["--features", "plain", "--no-default-features"]));
+    assert!(names_it(&["--features", "plain,sockets"]));
+    assert!(names_it(&["-F", "sockets"]));
+    assert!(names_it(&["--all-features"]));
+    let unknown = doctor(at, &["app", "--no-build", "-F", "mystery"]);
+    assert!(unknown.code == Some(1) && unknown.stdout.contains("mystery"), "{unknown:?}");
+}
+
 /// tokio's scheduler with several threads builds if the flag for unstable features is set.
 #[test]
 fn a_feature_that_builds_with_a_flag() {

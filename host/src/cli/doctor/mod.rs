@@ -26,9 +26,35 @@ pub struct Args {
     /// Do not try to build the crate
     #[arg(long)]
     no_build: bool,
+    #[command(flatten)]
+    features: Features,
     /// What is printed
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     format: Format,
+}
+
+/// The crate's features, as cargo's own options.
+#[derive(Debug, Default, clap::Args)]
+pub struct Features {
+    /// The crate's features to build with, as of cargo
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    features: Vec<String>,
+    /// Build with all features of the crate
+    #[arg(long)]
+    all_features: bool,
+    /// Build without the crate's default features
+    #[arg(long)]
+    no_default_features: bool,
+}
+
+impl Features {
+    /// The options that cargo is called with.
+    pub fn options(&self) -> Vec<String> {
+        let named = self.features.iter().map(|features| format!("--features={features}"));
+        let all = self.all_features.then(|| "--all-features".into());
+        let none = self.no_default_features.then(|| "--no-default-features".into());
+        named.chain(all).chain(none).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,8 +97,8 @@ impl Finding {
 
 /// The way in which a crate's tests are built and run.
 pub struct Way<'a> {
-    /// Builds the tests of the crate in this directory, with cargo's messages in JSON.
-    pub build: &'a dyn Fn(&Path) -> Result<Output>,
+    /// Builds the tests of the crate in this directory with these features, with cargo's messages in JSON.
+    pub build: &'a dyn Fn(&Path, &Features) -> Result<Output>,
     /// The command that explores the tests.
     pub command: &'static str,
     /// Flags that the compiler gets in addition to the configured ones.
@@ -99,11 +125,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 pub fn run_for(args: &Args, way: &Way<'_>) -> Result<Exit> {
     let named = args.path.extension().is_some_and(|e| e == "wasm" || e == "wat");
     let is_module = named || module::is_wasm(&args.path);
-    let mut findings = if is_module {
-        module::inspect(&args.path)?
-    } else {
-        package::inspect(&args.path, !args.no_build, way)?
-    };
+    let mut findings = if is_module { module::inspect(&args.path)? } else { package::inspect(args, way)? };
     findings.sort_by_key(|f| f.severity);
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&findings)?),

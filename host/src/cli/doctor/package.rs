@@ -1,6 +1,6 @@
 //! Obstacles to building a crate, or to running it by `cargo test`.
 
-use super::{Finding, Severity, Way, dependencies, module, origins};
+use super::{Args, Features, Finding, Severity, Way, dependencies, module, origins};
 use crate::cli::config::Config;
 use crate::cli::{configured, test};
 use crate::source_tests::SourceTests;
@@ -10,8 +10,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// All findings about the crate in this directory.
-pub fn inspect(path: &Path, build: bool, way: &Way<'_>) -> Result<Vec<Finding>> {
+/// All findings about the crate in a directory.
+pub fn inspect(args: &Args, way: &Way<'_>) -> Result<Vec<Finding>> {
+    let path = args.path.as_path();
     let directory = match path.file_name() {
         Some(name) if name == "Cargo.toml" => path.parent().filter(|p| !p.as_os_str().is_empty()),
         _ => Some(path),
@@ -26,7 +27,10 @@ pub fn inspect(path: &Path, build: bool, way: &Way<'_>) -> Result<Vec<Finding>> 
     let mut findings = Vec::new();
     findings.extend(target(directory)?);
     findings.extend(if way.needs_runner { runner(directory) } else { None });
-    let metadata = cargo(directory, &["metadata", "--format-version", "1", "--filter-platform", TARGET])?;
+    let mut arguments =
+        ["metadata", "--format-version", "1", "--filter-platform", TARGET].map(String::from).to_vec();
+    arguments.extend(args.features.options());
+    let metadata = cargo(directory, &arguments)?;
     match serde_json::from_slice::<Value>(&metadata.stdout) {
         Ok(metadata) => {
             findings.extend(dependencies::inspect(&metadata, &(flags(directory) + way.flags)));
@@ -42,8 +46,8 @@ pub fn inspect(path: &Path, build: bool, way: &Way<'_>) -> Result<Vec<Finding>> 
         )),
     }
     let target_is_there = !findings.iter().any(|f| f.subject == TARGET);
-    if build && target_is_there {
-        match built(directory, way)? {
+    if !args.no_build && target_is_there {
+        match built(directory, &args.features, way)? {
             // What is known to keep crates from being built does not keep this one.
             Ok(of_modules) => {
                 findings.retain(|f| f.severity != Severity::Error);
@@ -61,7 +65,7 @@ pub fn inspect(path: &Path, build: bool, way: &Way<'_>) -> Result<Vec<Finding>> 
     Ok(findings)
 }
 
-fn cargo(directory: &Path, arguments: &[&str]) -> Result<Output> {
+fn cargo(directory: &Path, arguments: &[String]) -> Result<Output> {
     let output = toolchain::cargo().args(arguments).current_dir(directory).output();
     output.context("cargo cannot be started: install Rust, see https://rustup.rs")
 }
@@ -193,13 +197,14 @@ fn runner_in(config: &str) -> Option<String> {
 ///
 /// # Errors
 /// Cargo cannot be started.
-pub fn build(directory: &Path) -> Result<Output> {
-    cargo(directory, &["test", "--tests", "--no-run", "--target", TARGET, "--message-format", "json"])
+pub fn build(directory: &Path, features: &Features) -> Result<Output> {
+    let arguments = ["test", "--tests", "--no-run", "--target", TARGET, "--message-format", "json"];
+    cargo(directory, &[&arguments.map(String::from)[..], &features.options()].concat())
 }
 
 /// Builds the tests. Inspects the built modules, or explains the first error.
-fn built(directory: &Path, way: &Way<'_>) -> Result<Result<Vec<Finding>, Finding>> {
-    let output = (way.build)(directory)?;
+fn built(directory: &Path, features: &Features, way: &Way<'_>) -> Result<Result<Vec<Finding>, Finding>> {
+    let output = (way.build)(directory, features)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let messages: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !output.status.success() {
