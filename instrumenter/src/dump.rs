@@ -1,6 +1,6 @@
 //! The text of a function before and after instrumentation.
 
-use crate::analysis::scope::names_of;
+use crate::names::names_of;
 use crate::nearest::nearest;
 use crate::original::Original;
 use crate::pipeline::{Pipeline, Stage};

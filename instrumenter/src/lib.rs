@@ -33,6 +33,7 @@ mod explain;
 mod libraries;
 mod libtest;
 mod marked;
+pub mod names;
 mod nearest;
 mod on_exception;
 mod operands;

@@ -8,6 +8,7 @@
 //! Such a load therefore reads the newest store. Nothing else is lost: the plain reads were of the newest stores, too.
 
 use coyote_abi::OpKind;
+use coyote_instrumenter::names::without_generics;
 use coyote_instrumenter::{Location, Site};
 
 /// Functions whose loads validate, by their names and the last part of these.
@@ -26,7 +27,7 @@ pub fn sites(wasm: &[u8], sites: &[Site], names: impl Fn(Location) -> Vec<String
     }
     let validates = |site: &Site| {
         let names = names(site.location);
-        names.iter().any(|name| functions.iter().any(|function| name.contains(function)))
+        names.iter().any(|name| functions.iter().any(|function| without_generics(name).contains(function)))
     };
     let loads = (0_u32..).zip(sites).filter(|(_, site)| site.kind() == OpKind::AtomicLoad);
     loads.filter(|(_, site)| validates(site)).map(|(number, _)| number).collect()

@@ -30,7 +30,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-pub(crate) use demangle::without_generics;
+pub(crate) use coyote_instrumenter::names::without_generics;
 pub(crate) use library::{is_atomic_wrapper, is_harness, is_library, library_file};
 #[doc(hidden)]
 pub use lines::{Lines, Row, Unit};

@@ -64,8 +64,10 @@ fn drivers_are_woken() {
     for built in [&[][..], &["--config", AS_WRITTEN]] {
         let results = run(&[&net[..], built, &["--", "correct::", "-i", "200"]].concat());
         assert_eq!(results.len(), 5, "{results:?}");
+        // An unfair schedule may come to the bound on steps: which one depends on the names of the build.
+        let ended = ["ok (200 schedules, 0 unfinished", "ok (200 schedules, 1 unfinished"];
         for (name, result) in results {
-            assert!(result.starts_with("ok (200 schedules, 0 unfinished"), "{name}: {result}");
+            assert!(ended.iter().any(|ended| result.starts_with(ended)), "{name}: {result}");
         }
     }
     let directory = tempfile::tempdir().unwrap();
@@ -81,7 +83,8 @@ fn drivers_are_woken() {
     assert_eq!(ended.stdout.matches(waits).count(), 2, "{ended:?}");
 }
 
-/// A test that spins without a second thread is cut off when its time is over.
+/// A test that spins without a second thread is cut off when its time is over, unless it was shown by then that it has no
+/// end.
 #[test]
 fn a_worker_alone_is_cut_off() {
     if !is_built() {
@@ -90,7 +93,8 @@ fn a_worker_alone_is_cut_off() {
     let spins = ["--features", "net", "--test", "net", "--", "alone::", "--timeout", "1"];
     let results = run(&spins);
     assert_eq!(results.len(), 1, "{results:?}");
-    assert!(results.values().all(|result| result.starts_with("inconclusive")), "{results:?}");
+    let spins = |result: &String| result.starts_with("inconclusive") || result == "FAILED";
+    assert!(results.values().all(spins), "{results:?}");
 }
 
 /// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.

@@ -1,7 +1,8 @@
 //! What a call of an allocator does to blocks, derived from its name, arguments and result.
 
-use crate::analysis::scope::{library_names, names_of};
+use crate::analysis::scope::library_names;
 use crate::code::Code;
+use crate::names::names_of;
 use coyote_abi::rt;
 use walrus::ir::{BinaryOp, Load, LoadKind, MemArg, Select};
 use walrus::{LocalId, MemoryId, ValType};

@@ -3,39 +3,6 @@
 use crate::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// The names by which a pattern can find a function: as the module spells it, demangled, and demangled
-/// without parameter list or hash. Linkers may have demangled the module's spelling already.
-pub fn names_of(name: &str) -> Vec<String> {
-    let mut names = vec![name.to_string()];
-    if let Ok(demangled) = rustc_demangle::try_demangle(name) {
-        names.push(format!("{demangled:#}"));
-    } else if name.starts_with("_Z")
-        && let Ok(symbol) = cpp_demangle::Symbol::new(name)
-    {
-        names.extend(symbol.demangle());
-        let bare = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-        names.extend(symbol.demangle_with_options(&bare));
-    } else if let Some(bare) = without_parameters(name) {
-        names.push(bare.to_string());
-    }
-    names
-}
-
-/// Reduces `a::b(int (*)(char)) const` to `a::b`.
-fn without_parameters(name: &str) -> Option<&str> {
-    let name = name.strip_suffix(" const").unwrap_or(name);
-    let mut depth = 0;
-    let open = name.char_indices().rev().find_map(|(at, c)| {
-        match c {
-            ')' => depth += 1,
-            '(' => depth -= 1,
-            _ => {}
-        }
-        (depth == 0).then_some(at)
-    });
-    open.filter(|open| *open > 0 && name.ends_with(')')).map(|open| &name[..open])
-}
-
 /// Those of a function's names by which it may be recognised as a library's; the module's own spelling is
 /// first. A C++ function outside of any namespace belongs to the program, even if it has the same name as a
 /// function of C.
@@ -80,6 +47,7 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::libraries::{ALLOCATORS, C_SDK, PRINTS, STDIO, UNGUARDED, UNNOTICED};
+    use crate::names::names_of;
 
     fn matching(patterns: &[&str], name: &str) -> bool {
         Scope::new(patterns.iter().copied()).unwrap().matching(&names_of(name)).is_some()

@@ -18,10 +18,11 @@
 
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::analysis::scope::{Scope, names_of};
+use crate::analysis::scope::Scope;
 use crate::code::Code;
 use crate::draft::Draft;
 use crate::libraries::SECTIONS;
+use crate::names::names_of;
 use crate::on_exception::on_exception;
 use coyote_abi::rt;
 use walrus::ir::{AtomicFence, InstrLocId};

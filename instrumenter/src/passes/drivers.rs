@@ -22,8 +22,8 @@
 //! else looks again when no other worker can go on.
 
 use crate::analysis::Analyses;
-use crate::analysis::scope::names_of;
 use crate::code::Code;
+use crate::names::names_of;
 use crate::{Draft, Error};
 use coyote_abi::rt;
 use walrus::ir::InstrLocId;
@@ -44,10 +44,10 @@ const CALLERS: [&str; 8] = [
     "tokio::runtime::scheduler::Handle::spawn",
     "tokio::runtime::task::raw::schedule",
     "tokio::runtime::time::handle::Handle::reregister",
-    "tokio::runtime::time::impl tokio::runtime::time::handle::Handle::reregister",
+    "tokio::runtime::time::<impl tokio::runtime::time::handle::Handle>::reregister",
     "tokio::util::wake::wake_arc_raw",
     "tokio::util::wake::wake_by_ref_arc_raw",
-    "tokio::runtime::blocking::schedule::BlockingSchedule as tokio::runtime::task::Schedule::release",
+    "<tokio::runtime::blocking::schedule::BlockingSchedule as tokio::runtime::task::Schedule>::release",
 ];
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
@@ -101,7 +101,7 @@ fn named<const LISTS: usize>(draft: &Draft, lists: [&[&str]; LISTS]) -> [Vec<Fun
     found
 }
 
-/// Whether a mangled name is one of these, without the brackets of types.
+/// Whether a mangled name is one of these.
 fn is_one(name: &str, wanted: &[&str]) -> bool {
     // LLVM's own number of a function that several units contain.
     let name = name.split(".llvm.").next().expect("a split has a first part");
@@ -109,7 +109,7 @@ fn is_one(name: &str, wanted: &[&str]) -> bool {
     let last = |wanted: &&str| wanted.rsplit("::").next().is_some_and(|last| name.contains(last));
     name.contains("tokio")
         && wanted.iter().any(last)
-        && names_of(name).iter().any(|name| wanted.contains(&&*name.replace(['<', '>'], "")))
+        && names_of(name).iter().any(|name| wanted.contains(&name.as_str()))
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::calls::{self, Calls};
-use crate::analysis::scope::{Scope, library_names, names_of};
+use crate::analysis::scope::{Scope, library_names};
 use crate::draft::{Draft, PointPolicy};
 use crate::libraries::{
     ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, UNTOLD,
 };
+use crate::names::names_of;
 use crate::options::Options;
 use std::collections::BTreeSet;
 use walrus::FunctionId;

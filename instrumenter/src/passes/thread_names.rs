@@ -13,8 +13,8 @@
 
 use crate::Error;
 use crate::analysis::Analyses;
-use crate::analysis::scope::names_of;
 use crate::draft::Draft;
+use crate::names::names_of;
 use coyote_abi::rt;
 use walrus::ir::{Call, InstrLocId, LocalGet};
 use walrus::{FunctionId, ValType};
@@ -47,7 +47,7 @@ fn makes_thread(draft: &Draft, id: FunctionId) -> bool {
 
 fn is_new(name: &str) -> bool {
     // Compares a substring first, because demangling thousands of names is slow.
-    name.contains("Thread3new") && names_of(name).iter().any(|n| NAMES.contains(&&*n.replace(['<', '>'], "")))
+    name.contains("Thread3new") && names_of(name).iter().any(|n| NAMES.contains(&n.as_str()))
 }
 
 #[cfg(test)]

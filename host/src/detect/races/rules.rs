@@ -3,6 +3,7 @@
 use crate::evidence::{RaceRemark, RacingAccess};
 use crate::observe::GuestState;
 use coyote_instrumenter::Location;
+use coyote_instrumenter::names::without_generics;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -110,7 +111,10 @@ impl Remarks {
             return true;
         }
         let places = accesses.iter().filter_map(|access| access.location);
-        let names: Vec<String> = places.flat_map(|place| state.names(place)).collect();
+        let mut names: Vec<String> = places.flat_map(|place| state.names(place)).collect();
+        // What one compiler calls `T::method` is `<T>::method` for another one.
+        let plain: Vec<String> = names.iter().map(|name| without_generics(name)).collect();
+        names.extend(plain);
         let matching = |glob: &str| names.iter().any(|name| matches(glob.as_bytes(), name.as_bytes()));
         let given = rules.suppressions.iter().find(|s| matching(&s.glob)).map(Suppression::to_string);
         let built_in =

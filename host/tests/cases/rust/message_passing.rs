@@ -1,19 +1,19 @@
 //! A number is passed through plain memory. It is in a data race unless a flag orders it: by a release store that an
 //! acquire load reads, or by fences around relaxed accesses. In no execution an assertion would fail.
 //! flags: -g -O
-//! run: --detect races -s dpor -- Release Acquire
+//! run: --detect races -s dpor --timeout 2 -- Release Acquire
 //! exit: 0
-//! run: --detect races -s dpor -- SeqCst SeqCst
+//! run: --detect races -s dpor --timeout 2 -- SeqCst SeqCst
 //! exit: 0
-//! run: --detect races -s dpor -- SeqCst Acquire
+//! run: --detect races -s dpor --timeout 2 -- SeqCst Acquire
 //! exit: 0
-//! run: --detect races -s dpor -- Release SeqCst
+//! run: --detect races -s dpor --timeout 2 -- Release SeqCst
 //! exit: 0
-//! run: --detect races -s dpor -- Fence Fence
+//! run: --detect races -s dpor --timeout 2 -- Fence Fence
 //! exit: 0
-//! run: --detect races -s dpor -- Fence Acquire
+//! run: --detect races -s dpor --timeout 2 -- Fence Acquire
 //! exit: 0
-//! run: --detect races -s dpor -- Release Fence
+//! run: --detect races -s dpor --timeout 2 -- Release Fence
 //! exit: 0
 //! run: --detect races -s dpor -- Relaxed Acquire
 //! exit: 2
