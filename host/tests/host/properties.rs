@@ -65,8 +65,10 @@ fn invariants_are_judged_in_every_state() {
         failing += u64::from(expected);
         for how in ["-s dfs", "-s dpor", "-s stateful", "-s random -i 2000", "-s pct:3 -i 2000"] {
             let arguments = program.arguments();
-            let command =
-                ["test", built.module.to_str().unwrap()].into_iter().chain(how.split(' ')).chain(["--"]);
+            let command = ["test", built.module.to_str().unwrap(), "--no-shrink"]
+                .into_iter()
+                .chain(how.split(' '))
+                .chain(["--"]);
             let command: Vec<&str> = command.chain(arguments.iter().map(String::as_str)).collect();
             let ended = process::run(built.directory.path(), &command);
             let says = "the invariant `allowed` does not hold";
