@@ -80,7 +80,10 @@ fn artifact(wasm: &[u8], points: Points) -> Arc<Artifact> {
 fn execution(wasm: &[u8], test: &str, points: Points) -> Execution {
     let artifact = artifact(wasm, points);
     let test = Test::all(&artifact.table).into_iter().find(|t| t.name == test).expect("the test exists");
-    Execution::new(&artifact, &test, &settings()).expect("starts")
+    let mut execution = Execution::new(&artifact, &test, &settings()).expect("starts");
+    // As explorations do.
+    execution.take_awaits_of_bugs();
+    execution
 }
 
 /// Runs iterations under a strategy: the time, and all steps and decisions.

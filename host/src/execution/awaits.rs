@@ -15,7 +15,7 @@ impl Execution {
     /// Lets iterations of [`Execution::run`] take stacks of awaits only if they end with a bug. What drives the execution in
     /// other ways takes none either. No effect if executing an iteration twice could be noticed: in directories of the
     /// host, or in counts of executed instructions.
-    pub(crate) fn take_awaits_of_bugs(&mut self) {
+    pub fn take_awaits_of_bugs(&mut self) {
         let at_once = self.machine.directories().any() || self.machine.counts_anything();
         self.machine.take_awaits(at_once);
     }
