@@ -11,8 +11,8 @@ use walrus::ir::{Call, InstrLocId};
 /// poll that fails. A loop of such calls alone comes to a point by its countdown, which they therefore do not reset.
 const MAY_ANNOUNCE_NOTHING: [OpKind; 3] = [OpKind::Fault, OpKind::Assume, OpKind::Sleep];
 
-/// Adds what precedes every call that announces a site: the countdown is reset, and the site is pushed as the
-/// last argument.
+/// Adds what precedes every call that announces a site: the countdown is reset, unless the call may announce
+/// nothing, and the site is pushed as the last argument.
 pub fn call_site(draft: &Draft, code: &mut Code, site: u32) {
     let kind = draft.sites[site as usize].kind;
     if !MAY_ANNOUNCE_NOTHING.iter().any(|silent| *silent as u8 == kind) {

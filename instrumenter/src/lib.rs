@@ -10,7 +10,8 @@
 //! - `stack_frame`: what is known of a function's frame in that stack.
 //! - `check`: refuses what is not supported.
 //! - `draft`: the module that the passes change. With `code`, `operands` and `announce`: writing instructions;
-//!   `on_exception`: code that runs when a call throws.
+//!   `wrapper`: code around a function; `on_exception`: code that runs when a call throws.
+//! - [`names`]: functions' names as programmers write them.
 //! - `pass`, `pipeline`: passes as data, in their order, and where a user's pass is inserted.
 //! - `passes`: the tool's own passes. With `analysis`: facts about the code; `libraries`: library functions that are
 //!   known by their names, `libtest`: those of Rust's test harness.

@@ -93,15 +93,18 @@ fn a_module_compiled_without_atomics() {
     assert!(!with.iter().any(|f| f.2.contains("atomics")), "{with:?}");
 }
 
+/// The beginning of a crate's Cargo.toml.
+fn manifest(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n")
+}
+
 /// A crate with dependencies that have the same names and features as known ones. Needs no network.
 #[test]
 fn a_crate_with_dependencies_that_do_not_build() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let library = |name: &str, more: &str| {
-        let manifest =
-            format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n{more}\n");
-        write(at, &format!("{name}/Cargo.toml"), &manifest);
+        write(at, &format!("{name}/Cargo.toml"), &(manifest(name) + more));
         write(at, &format!("{name}/src/lib.rs"), "");
     };
     library("tokio", "[features]\nfull = [\"net\"]\nnet = []\nsync = []\nrt-multi-thread = []");
@@ -153,8 +156,6 @@ fn a_crate_with_dependencies_that_do_not_build() {
 fn a_feature_of_the_crate() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    let manifest =
-        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
     write(at, "socket2/Cargo.toml", &manifest("socket2"));
     write(at, "socket2/src/lib.rs", "");
     let dependency = "[workspace]\n[features]\nplain = []\nsockets = [\"dep:socket2\"]\n[dependencies]\n\
@@ -179,8 +180,6 @@ fn a_feature_of_the_crate() {
 fn a_feature_that_builds_with_a_flag() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    let manifest =
-        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
     write(at, "tokio/Cargo.toml", &(manifest("tokio") + "[features]\nrt-multi-thread = []\n"));
     write(at, "tokio/src/lib.rs", "");
     let dependency = "[workspace]\n[dependencies]\n\
@@ -218,8 +217,6 @@ fn of_cargo_coyote(at: &Path, crate_: &str) -> Ended {
 fn what_matters_to_cargo_coyote() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    let manifest =
-        |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"1.2.3\"\nedition = \"2021\"\n");
     write(at, "tokio/Cargo.toml", &(manifest("tokio") + "[features]\nrt-multi-thread = []\n"));
     write(
         at,
