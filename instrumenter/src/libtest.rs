@@ -1,10 +1,11 @@
 //! Rust's test harness, known by the names of its functions.
 
+use crate::names::is_one_of;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// Whether this is the name of the function by which a program enters the harness.
 pub fn is_main(name: &str) -> bool {
-    named(name, &["test_main_static", "test_main_static_abort", "test_main"])
+    is_one_of(name, &["test::test_main_static", "test::test_main_static_abort", "test::test_main"])
 }
 
 /// Whether a module is a program that runs the harness. `false` for a module that cannot be read.
@@ -25,21 +26,7 @@ pub fn runs_libtest(wasm: &[u8]) -> bool {
 
 /// Whether this is the name of the function through which the harness calls a test.
 pub fn calls_test(name: &str) -> bool {
-    named(name, &["__rust_begin_short_backtrace"])
-}
-
-/// Whether a name, as the module spells it, is that of one of these functions of the crate `test`.
-fn named(name: &str, functions: &[&str]) -> bool {
-    // Comparing substrings first, because demangling thousands of names is slow.
-    if !functions.iter().any(|f| name.contains(f)) {
-        return false;
-    }
-    let Ok(demangled) = rustc_demangle::try_demangle(name) else { return false };
-    let demangled = format!("{demangled:#}");
-    let Some(rest) = demangled.strip_prefix("test::") else { return false };
-    functions
-        .iter()
-        .any(|f| rest.strip_prefix(f).is_some_and(|rest| rest.is_empty() || rest.starts_with("::<")))
+    is_one_of(name, &["test::__rust_begin_short_backtrace"])
 }
 
 #[cfg(test)]

@@ -24,6 +24,14 @@ pub fn names_of(name: &str) -> Vec<String> {
     names
 }
 
+/// Whether a function's name, as the module spells it, is one of these names of Rust.
+pub fn is_one_of(name: &str, wanted: &[&str]) -> bool {
+    // Identifiers are spelled out in both manglings. To compare them first is faster than to demangle thousands of names.
+    let spelled = |part: &str| name.contains(part.trim_matches(|c: char| !c.is_alphanumeric() && c != '_'));
+    wanted.iter().any(|wanted| wanted.rsplit("::").take(2).all(spelled))
+        && names_of(name).iter().any(|name| wanted.contains(&name.as_str()))
+}
+
 /// Reduces `a::b(int (*)(char)) const` to `a::b`.
 fn without_parameters(name: &str) -> Option<&str> {
     let name = name.strip_suffix(" const").unwrap_or(name);
@@ -95,6 +103,21 @@ mod tests {
         }
         assert!(names_of(v0).contains(&"<mine::SeqLock>::validate_read".to_string()), "{:?}", names_of(v0));
         assert_eq!(names_of("_ZN3app5queue4push17h0123456789abcdefE").len(), 2);
+    }
+
+    #[test]
+    fn names_of_rust_are_known_in_both_manglings() {
+        const WANTED: [&str; 2] = ["std::thread::Thread::new", "<app::A as app::B>::release"];
+        for name in [
+            "_ZN3std6thread6Thread3new17h0123456789abcdefE",
+            "_ZN3std6thread6Thread3new17h0123456789abcdefE.llvm.990233401936487312",
+            "_ZN33_$LT$app..A$u20$as$u20$app..B$GT$7release17h5165af55ba5e81dfE",
+        ] {
+            assert!(is_one_of(name, &WANTED), "{name}");
+        }
+        for name in ["std::thread::Thread::newer", "_ZN3app6thread6Thread3new17h0123456789abcdefE", "new"] {
+            assert!(!is_one_of(name, &WANTED), "{name}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@
 
 use crate::analysis::Analyses;
 use crate::code::Code;
-use crate::names::names_of;
+use crate::names::is_one_of;
 use crate::{Draft, Error};
 use coyote_abi::rt;
 use walrus::ir::InstrLocId;
@@ -93,7 +93,7 @@ fn named<const LISTS: usize>(draft: &Draft, lists: [&[&str]; LISTS]) -> [Vec<Fun
         let origin = draft.origin(id).expect("it is the guest's");
         let name = &draft.original.functions[origin as usize].name;
         for (list, found) in lists.iter().zip(&mut found) {
-            if is_one(name, list) {
+            if is_one_of(name, list) {
                 found.push(id);
             }
         }
@@ -101,20 +101,10 @@ fn named<const LISTS: usize>(draft: &Draft, lists: [&[&str]; LISTS]) -> [Vec<Fun
     found
 }
 
-/// Whether a mangled name is one of these.
-fn is_one(name: &str, wanted: &[&str]) -> bool {
-    // LLVM's own number of a function that several units contain.
-    let name = name.split(".llvm.").next().expect("a split has a first part");
-    // Compares substrings first, because demangling thousands of names is slow.
-    let last = |wanted: &&str| wanted.rsplit("::").next().is_some_and(|last| name.contains(last));
-    name.contains("tokio")
-        && wanted.iter().any(last)
-        && names_of(name).iter().any(|name| wanted.contains(&name.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CALLERS, DRIVERS, HANDLES, TURN, is_one};
+    use super::{CALLERS, DRIVERS, HANDLES, TURN};
+    use crate::names::is_one_of;
 
     #[test]
     fn functions_of_the_driver_are_known_by_their_mangled_names() {
@@ -122,14 +112,14 @@ mod tests {
             "_ZN5tokio7runtime2io6driver6Driver4turn17h62b3f85fdc2608fdE.llvm.990233401936487312",
             "_RNvMNtNtNtCs41cV3heJQYT_5tokio7runtime2io6driverNtB2_6Driver4turn.llvm.7238172570752904547",
         ] {
-            assert!(is_one(name, &TURN), "{name}");
+            assert!(is_one_of(name, &TURN), "{name}");
         }
         for name in [
             "_ZN5tokio7runtime6driver6Handle6unpark17h3a5b590145d0e7c5E",
             "_RNvMs_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB4_6Handle6unpark",
             "_RNvMs3_NtNtCs41cV3heJQYT_5tokio7runtime6driverNtB5_8IoHandle6unpark",
         ] {
-            assert!(is_one(name, &HANDLES) || is_one(name, &DRIVERS), "{name}");
+            assert!(is_one_of(name, &HANDLES) || is_one_of(name, &DRIVERS), "{name}");
         }
         for name in [
             "_ZN5tokio7runtime9scheduler12multi_thread4park8Unparker6unpark17hc7fd83a9b6ce4839E",
@@ -138,7 +128,7 @@ mod tests {
             "_ZN5tokio4util4wake19wake_by_ref_arc_raw17hf6185ffc7ab2e314E",
             "_ZN103_$LT$tokio..runtime..blocking..schedule..BlockingSchedule$u20$as$u20$tokio..runtime..task..Schedule$GT$7release17h5165af55ba5e81dfE",
         ] {
-            assert!(is_one(name, &CALLERS), "{name}");
+            assert!(is_one_of(name, &CALLERS), "{name}");
         }
         for name in [
             "_ZN5tokio7runtime6driver6Handle11unpark_self17h9c0f6a3110895ba3E",
@@ -146,7 +136,7 @@ mod tests {
             "_ZN3app5tokio7runtime6driver6Handle6unpark17h3b8119138d4af925E",
         ] {
             assert!(
-                [&TURN[..], &HANDLES, &DRIVERS, &CALLERS].iter().all(|list| !is_one(name, list)),
+                [&TURN[..], &HANDLES, &DRIVERS, &CALLERS].iter().all(|list| !is_one_of(name, list)),
                 "{name}"
             );
         }

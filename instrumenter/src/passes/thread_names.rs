@@ -14,7 +14,7 @@
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::draft::Draft;
-use crate::names::names_of;
+use crate::names::is_one_of;
 use coyote_abi::rt;
 use walrus::ir::{Call, InstrLocId, LocalGet};
 use walrus::{FunctionId, ValType};
@@ -42,23 +42,19 @@ fn makes_thread(draft: &Draft, id: FunctionId) -> bool {
     let origin = draft.origin(id).expect("it is the guest's");
     let name = &draft.original.functions[origin as usize].name;
     let ty = draft.module.types.get(draft.module.funcs.get(id).ty());
-    ty.params() == [ValType::I64, ValType::I32] && ty.results() == [ValType::I32] && is_new(name)
-}
-
-fn is_new(name: &str) -> bool {
-    // Compares a substring first, because demangling thousands of names is slow.
-    name.contains("Thread3new") && names_of(name).iter().any(|n| NAMES.contains(&n.as_str()))
+    ty.params() == [ValType::I64, ValType::I32] && ty.results() == [ValType::I32] && is_one_of(name, NAMES)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_new;
+    use super::NAMES;
+    use crate::names::is_one_of;
 
     #[test]
     fn it_is_known_by_its_mangled_names() {
-        assert!(is_new("_RNvMs_NtNtCs1cbpOjQgv0Q_3std6thread6threadNtB4_6Thread3new"));
-        assert!(is_new("_ZN3std6thread6Thread3new17h0123456789abcdefE"));
-        assert!(!is_new("_RNvMs0_NtNtNtCs1cbpOjQgv0Q_3std3sys6thread4unixNtB5_6Thread3new"));
-        assert!(!is_new("_ZN3app6thread6Thread3new17h0123456789abcdefE"), "a module of this name");
+        assert!(is_one_of("_RNvMs_NtNtCs1cbpOjQgv0Q_3std6thread6threadNtB4_6Thread3new", NAMES));
+        assert!(is_one_of("_ZN3std6thread6Thread3new17h0123456789abcdefE", NAMES));
+        assert!(!is_one_of("_RNvMs0_NtNtNtCs1cbpOjQgv0Q_3std3sys6thread4unixNtB5_6Thread3new", NAMES));
+        assert!(!is_one_of("_ZN3app6thread6Thread3new17h0123456789abcdefE", NAMES), "a module of this name");
     }
 }
