@@ -135,7 +135,7 @@ def stopped(find, result):
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         for pid in find():
-            with contextlib.suppress(OSError, ValueError, IndexError):
+            with contextlib.suppress(OSError, ValueError, LookupError):
                 words = processes()[pid][1]
                 unit = words[words.index("--shard") + 1].split("/")[0]
                 os.kill(pid, signal.SIGSTOP)

@@ -5,7 +5,7 @@ use crate::artifact::Artifact;
 use crate::execution::{Settings, Test};
 use crate::libtest;
 use crate::options;
-use crate::trace::Trace;
+use crate::trace::{Trace, TraceError};
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl TraceOf {
     /// # Errors
     /// Something cannot be read, or is not what the trace names.
     pub fn load(module: &Path, path: &Path, lenient: bool, cached: bool) -> Result<TraceOf> {
-        let trace = Trace::read(path)?;
+        let trace = Trace::read(path).map_err(|error| named(error, path))?;
         let header = &trace.header;
         let (options, mut settings) = options::read(&header.options)?;
         open_world(&mut settings, path, lenient)?;
@@ -52,6 +52,14 @@ impl TraceOf {
             );
         };
         Ok(TraceOf { trace, artifact, test, settings })
+    }
+}
+
+/// An error of a trace with the name of its file.
+fn named(error: TraceError, path: &Path) -> anyhow::Error {
+    match error {
+        TraceError::Read { .. } => error.into(),
+        error => anyhow::Error::from(error).context(path.display().to_string()),
     }
 }
 

@@ -24,7 +24,7 @@ fn twenty_of_twenty_seeds_find_them() {
         for seed in 0..20 {
             let directory = tempfile::tempdir().unwrap();
             // Other tests are about minimising.
-            let minimised: &[&str] = if seed == 0 { &[] } else { &["--no-shrink"] };
+            let minimised: &[&str] = if seed == 0 { &[] } else { &["--no-shrink", "--no-experiments"] };
             let seed_text = seed.to_string();
             let found =
                 process::run(directory.path(), &[&["test", path, "--seed", &seed_text], minimised].concat());
