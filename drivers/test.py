@@ -41,8 +41,8 @@ class Run:
         self.name, self.module, self.options, self.code = name, EXAMPLES / module, options, code
 
 
-CLEAN = Run("clean", "counts.wasm", ["--test", "philosophers_3", "-i", "2400000"], 0)
-BUGGY = Run("buggy", "bounded_buffer.wasm", ["--test", "random_config", "-i", "24000", "--explore"], 2)
+CLEAN = Run("clean", "counts.wasm", ["--test", "philosophers_3", "-i", "1200000"], 0)
+BUGGY = Run("buggy", "bounded_buffer.wasm", ["--test", "random_config", "-i", "12000", "--explore"], 2)
 
 
 class Skipped(Exception):
@@ -62,6 +62,15 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program):
             raise Skipped(f"{program} is not installed")
+
+
+def of_python(name):
+    """A program that a Python package installs, beside this Python or on the PATH."""
+    beside = pathlib.Path(sys.executable).parent / name
+    program = beside if beside.exists() else shutil.which(name)
+    if not program:
+        raise Skipped(f"{name} is not installed: pip install {name}")
+    return program
 
 
 # Processes.
@@ -411,7 +420,7 @@ def ray(place):
     # Ray's own files are named by their sockets, whose paths must be short.
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as short:
         environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_health_check_period_ms": "500"}
-        command = [pathlib.Path(sys.executable).parent / "ray", "start", "--block", "--num-cpus=1",
+        command = [of_python("ray"), "start", "--block", "--num-cpus=1",
                    "--node-ip-address=127.0.0.1", "--object-store-memory=100000000"]
         nodes = []
         try:
@@ -464,10 +473,7 @@ def yaml(path):
 
 def validated(place, command, path, planted):
     """A file follows its schema, and does not with a planted mistake."""
-    program = pathlib.Path(sys.executable).parent / command[0]
-    program = program if program.exists() else shutil.which(command[0])
-    if not program:
-        raise Skipped(f"{command[0]} is not installed: pip install {command[0]}")
+    program = of_python(command[0])
     output([program, *command[1:], path], place)
     wrong = place / path.name
     text = path.read_text()

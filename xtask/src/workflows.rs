@@ -1,8 +1,8 @@
 //! Checks files of GitHub Actions against their published schemas, which the tool check-jsonschema contains.
 
-use crate::command::succeeds;
 use crate::files;
 use anyhow::{Context, Result, ensure};
+use std::io::ErrorKind;
 use std::process::Command;
 
 /// Files, each with the name of its schema.
@@ -12,20 +12,20 @@ const FILES: &[(&str, &str)] = &[
     ("action.yml", "vendor.github-actions"),
 ];
 
-/// Checks the files. If the tool is missing, says so instead.
+/// Checks the files with the tool that is found by these variables. If it is missing, says so instead.
 ///
 /// # Errors
 /// A file does not follow its schema.
-pub fn check() -> Result<Option<String>> {
-    if !succeeds("check-jsonschema", &["--version"]) {
-        return Ok(Some("no check-jsonschema: pip install check-jsonschema".into()));
-    }
+pub fn check(variables: &[(&str, String)]) -> Result<Option<String>> {
     for (file, schema) in FILES {
-        let output = Command::new("check-jsonschema")
-            .args(["--builtin-schema", schema, file])
-            .current_dir(files::root())
-            .output()
-            .context("check-jsonschema cannot be started")?;
+        let mut command = Command::new("check-jsonschema");
+        command.args(["--builtin-schema", schema, file]).current_dir(files::root());
+        let output = match command.envs(variables.iter().map(|(name, value)| (name, value))).output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Some("no check-jsonschema: pip install check-jsonschema".into()));
+            }
+            output => output.context("check-jsonschema cannot be started")?,
+        };
         let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{file} does not follow its schema:\n{said}");
     }
@@ -36,7 +36,7 @@ pub fn check() -> Result<Option<String>> {
 mod tests {
     #[test]
     fn files_follow_their_schemas() {
-        if let Some(why) = super::check().unwrap() {
+        if let Some(why) = super::check(&[]).unwrap() {
             eprintln!("skipped: {why}");
         }
     }

@@ -4,11 +4,11 @@
 //! A step is a row of [`STEPS`]. All of them take at most half an hour on two cores, starting from an empty
 //! target directory; longer tests belong to `cargo xtask soak`.
 //!
-//! - [`toolchains`]: the compilers that are needed to build the guests again.
+//! - [`toolchains`]: the programs of others that steps need.
 
 mod toolchains;
 
-use crate::command::cargo;
+use crate::command::{cargo, succeeds};
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
 use std::process::Command;
@@ -68,6 +68,7 @@ const STEPS: &[Step] = &[
         about: "the library's examples, and the first command of the README",
         run: |_| passed(examples()),
     },
+    Step { name: "drivers", about: "campaigns on engines that are started here", run: drivers },
     Step {
         name: "packages",
         about: "a build from the packages alone",
@@ -76,7 +77,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "workflows",
         about: "files of GitHub Actions follow their schemas",
-        run: |_| crate::workflows::check().map(|skipped| skipped.map_or(Done::Passed, Done::Skipped)),
+        run: |tools| {
+            let skipped = crate::workflows::check(&tools.variables())?;
+            Ok(skipped.map_or(Done::Passed, Done::Skipped))
+        },
     },
     Step { name: "msrv", about: "the oldest compiler that is supported", run: |_| msrv() },
     Step {
@@ -156,6 +160,21 @@ fn examples() -> Result<()> {
     let status = Command::new(built.join("coyote-wasm")).args(test).current_dir(files::root()).status()?;
     ensure!(status.code() == Some(2), "the README's first command: {status}, not exit code 2");
     Ok(())
+}
+
+/// Executes campaigns on the engines that are installed, with the binaries that are built.
+fn drivers(tools: &Toolchains) -> Result<Done> {
+    if !succeeds("python3", &["--version"]) {
+        return Ok(Done::Skipped("no python3".into()));
+    }
+    cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
+    let built = std::path::absolute(files::target().join("release"))?;
+    let [(name, path), python] = tools.variables();
+    let path = std::env::join_paths([built].into_iter().chain(std::env::split_paths(&path)))?;
+    let mut command = Command::new("python3");
+    command.arg("drivers/test.py").envs([python]).env(name, path).current_dir(files::root());
+    ensure!(command.status()?.success(), "drivers/test.py failed");
+    Ok(Done::Passed)
 }
 
 /// Checks with the oldest supported compiler, if that is not the present one and rustup has it.

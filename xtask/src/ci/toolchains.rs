@@ -1,4 +1,5 @@
-//! Compilers for guests. The committed guests are tested without them; building the guests again needs them.
+//! Programs of other projects that steps need: compilers, to build the guests again; engines on which campaigns are
+//! executed. A step whose programs are missing is skipped.
 
 use super::Done;
 use crate::command::succeeds;
@@ -23,12 +24,19 @@ const PACKAGES: &[&str] = &[
 const ZIG: &str = "ziglang==0.17.0";
 const ASSEMBLYSCRIPT: &str = "assemblyscript@0.28.20";
 
-/// The compilers of this machine.
+/// Engines that `drivers/test.py` starts, with what it starts them by.
+const ENGINES: &[&str] = &["slurmctld", "slurmd", "munge", "parallel", "rsync", "openssh-server"];
+/// Those of them that are packages of Python, and checks of files that others read.
+const OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", "check-jsonschema"];
+
+/// The programs of this machine.
 pub struct Toolchains {
     /// Description of a missing compiler, if there is one.
     missing: Option<&'static str>,
-    /// The variable PATH with which the compilers are found.
+    /// The variable PATH with which programs are found.
     path: String,
+    /// The folder of Python's packages.
+    python: String,
 }
 
 impl Toolchains {
@@ -39,7 +47,8 @@ impl Toolchains {
             self::install(&producers);
         }
         let producers = std::path::absolute(&producers).unwrap_or(producers);
-        let own = [producers.join("python/ziglang"), producers.join("node/node_modules/.bin")];
+        let python = producers.join("python");
+        let own = [python.join("ziglang"), python.join("bin"), producers.join("node/node_modules/.bin")];
         let old = std::env::var_os("PATH").unwrap_or_default();
         let all = own.into_iter().chain(std::env::split_paths(&old));
         let path = std::env::join_paths(all).unwrap_or(old).to_string_lossy().into_owned();
@@ -56,7 +65,12 @@ impl Toolchains {
         } else {
             None
         };
-        Toolchains { missing, path }
+        Toolchains { missing, path, python: python.to_string_lossy().into_owned() }
+    }
+
+    /// The variables with which programs are found that are installed here.
+    pub fn variables(&self) -> [(&'static str, String); 2] {
+        [("PATH", self.path.clone()), ("PYTHONPATH", self.python.clone())]
     }
 
     /// Calls `run` with the PATH of the compilers, if none is missing.
@@ -68,7 +82,7 @@ impl Toolchains {
     }
 }
 
-/// Tries to install the compilers. Failures show up later, as missing ones.
+/// Tries to install the programs. Failures show up later, as missing ones.
 fn install(producers: &Path) {
     succeeds("rustup", &["component", "add", "rustfmt", "clippy"]);
     succeeds("rustup", &[&["target", "add"], TARGETS].concat());
@@ -84,7 +98,13 @@ fn install(producers: &Path) {
         succeeds("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]);
     }
     let python = producers.join("python").to_string_lossy().into_owned();
-    succeeds("python3", &["-m", "pip", "install", "--quiet", "--target", &python, ZIG]);
+    if !succeeds("slurmctld", &["-V"]) {
+        succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
+    }
+    for packages in [&[ZIG], OF_PYTHON] {
+        let arguments = ["-m", "pip", "install", "--quiet", "--target", &python];
+        succeeds("python3", &[&arguments, packages].concat());
+    }
     let node = producers.join("node").to_string_lossy().into_owned();
     succeeds("npm", &["install", "--silent", "--no-save", "--prefix", &node, ASSEMBLYSCRIPT]);
 }
