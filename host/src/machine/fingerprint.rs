@@ -68,11 +68,7 @@ impl Machine {
     /// of the same steps leave the clocks of data races different.
     pub fn fingerprint_of_program(&mut self) -> u128 {
         let mut print = 0u128;
-        self.each_part(stack::RED_ZONE, |part, more| {
-            if part != Part::Detectors {
-                print = print.wrapping_add(more);
-            }
-        });
+        self.each_part_of_program(stack::RED_ZONE, |_, part| print = print.wrapping_add(part));
         print
     }
 
@@ -91,6 +87,15 @@ impl Machine {
     }
 
     fn each_part(&mut self, red_zone: u32, mut each: impl FnMut(Part, u128)) {
+        self.each_part_of_program(red_zone, &mut each);
+        let digests = self.store.data().observers.digests();
+        if !digests.is_empty() {
+            each(Part::Detectors, hash(4, digests));
+        }
+    }
+
+    /// All parts but what detectors know, of which there is much.
+    fn each_part_of_program(&mut self, red_zone: u32, mut each: impl FnMut(Part, u128)) {
         self.collect_marks();
         let globals = self.save_globals();
         let references = self.references();
@@ -122,10 +127,6 @@ impl Machine {
         }
         if let Some(unfinished) = host.scheduler.unfinished() {
             each(Part::Unfinished, hash(2, unfinished));
-        }
-        let digests = host.observers.digests();
-        if !digests.is_empty() {
-            each(Part::Detectors, hash(4, digests));
         }
         let workers = host.scheduler.runtime.view().workers.iter().zip(host.scheduler.runtime.workers());
         for (number, ((pending, worker), image)) in workers.zip(&host.saved_workers).enumerate() {

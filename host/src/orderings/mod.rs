@@ -166,6 +166,11 @@ impl Orderings {
         self.sites.contains(&Atomicity::Plain)
     }
 
+    /// Whether there are accesses that may be plain or atomic.
+    pub fn has_unknown(&self) -> bool {
+        self.sites.contains(&Atomicity::Unknown)
+    }
+
     /// Whether the module is certainly written in a language in which a data race is an error, such as C, C++ or Rust. A
     /// stripped module may be, too, but its plain accesses may have been atomic in the source.
     pub fn is_of_languages_with_races(&self) -> bool {

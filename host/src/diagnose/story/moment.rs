@@ -44,7 +44,7 @@ pub struct Moment {
     pub site: Option<Location>,
     pub act: Act,
     pub accesses: Vec<SharedAccess>,
-    /// Mutexes and rwlocks that the worker took.
+    /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
     pub wakes: Vec<WorkerId>,
 }
@@ -57,6 +57,7 @@ pub enum Act {
     Object {
         kind: OpKind,
         address: u64,
+        got: Got,
     },
     Spawn(WorkerId),
     Chooses(Vec<u64>),
@@ -72,6 +73,17 @@ pub enum Act {
     Frees,
     Other(OpKind),
     End,
+}
+
+/// What comes of an operation on a sync object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Got {
+    /// It takes what it wants, or wants nothing.
+    It,
+    /// It begins to wait.
+    Waits,
+    /// It returns without.
+    Nothing,
 }
 
 /// An access of memory that several workers change.
@@ -336,7 +348,7 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
             _ if shared => Weight::Shared,
             _ => Weight::Background,
         };
-        return (Act::Object { kind, address: operation.object }, weight);
+        return (Act::Object { kind, address: operation.object, got: got(step) }, weight);
     }
     if kind.accesses_memory() {
         return (Act::Access, Weight::Private);
@@ -345,5 +357,20 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
         ChooseBool | ChooseInt | Fault => (Act::Chooses(step.values.clone()), Weight::Shared),
         Join | Sleep => (Act::Other(kind), Weight::Background),
         _ => (Act::Other(kind), Weight::Private),
+    }
+}
+
+fn got(step: &RawStep) -> Got {
+    use OpKind::*;
+    let wants = matches!(
+        step.operation.kind,
+        Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock | SemaphoreWait | SemaphoreTryWait
+    );
+    if !wants || step.took.iter().any(|place| u64::from(place.address) == step.operation.object) {
+        Got::It
+    } else if step.blocked.iter().any(|(worker, _)| *worker == step.worker) {
+        Got::Waits
+    } else {
+        Got::Nothing
     }
 }

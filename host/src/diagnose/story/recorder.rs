@@ -36,7 +36,7 @@ pub struct RawStep {
     /// The stack at which it was announced, innermost first.
     pub stack: Vec<Location>,
     pub accesses: Vec<RawAccess>,
-    /// Mutexes and rwlocks that the worker took.
+    /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
     /// Workers that the step enabled.
     pub woke: Vec<WorkerId>,
@@ -301,7 +301,7 @@ impl Observer for Recorder {
                 }
                 if let HbObject::Object(place) = sync.object
                     && sync.kind.acquires()
-                    && matches!(place.class, Class::Mutex | Class::Rwlock)
+                    && matches!(place.class, Class::Mutex | Class::Rwlock | Class::Semaphore)
                 {
                     step.took.push(place);
                 }

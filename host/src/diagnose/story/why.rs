@@ -431,7 +431,7 @@ impl Facts<'_> {
         let stuck = runtime.stuck();
         let signals = |place: ObjectId| {
             self.moments.iter().any(|moment| {
-                moment.act == Act::Object { kind: OpKind::Signal, address: place.address.into() }
+                matches!(moment.act, Act::Object { kind: OpKind::Signal, address, .. } if address == u64::from(place.address))
             })
         };
         for id in &stuck {

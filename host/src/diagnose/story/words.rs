@@ -1,6 +1,6 @@
 //! The text of a row.
 
-use super::moment::{Act, SharedAccess};
+use super::moment::{Act, Got, SharedAccess};
 use super::rows::Group;
 use crate::plural::amount;
 use crate::symbols::{Encoding, MemoryName};
@@ -82,21 +82,29 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
         Act::Allocates => plain("allocates the block".into()),
         Act::Frees => plain("frees the block".into()),
         Act::Object { kind: Relock, .. } => plain("goes on".into()),
-        Act::Object { kind, address } => {
+        Act::Object { kind, address, got } => {
             let name = names.objects.get(address).map(|name| format!("`{name}`"));
             let is_named = name.is_some();
             let thing = |noun: &str| name.clone().unwrap_or_else(|| noun.to_string());
+            let attempt = |[infinitive, verb]: [&str; 2], noun: &str, how: &str| {
+                let thing = thing(noun);
+                match got {
+                    Got::It => (format!("{verb} {thing}{how}"), ""),
+                    Got::Waits => (format!("waits to {infinitive} {thing}{how}"), "waits"),
+                    Got::Nothing => (format!("cannot {infinitive} {thing}{how}"), "fails"),
+                }
+            };
+            const LOCKS: [&str; 2] = ["lock", "locks"];
             let (text, effect) = match kind {
-                Lock => (format!("locks {}", thing("a mutex")), ""),
-                TryLock => (format!("tries to lock {}", thing("a mutex")), ""),
+                Lock | TryLock => attempt(LOCKS, "a mutex", ""),
                 Unlock => (format!("unlocks {}", thing("a mutex")), "unlocks"),
                 Wait => (format!("waits for {}", thing("a condvar")), "waits"),
                 Signal => (format!("notifies {}", thing("a condvar")), "no worker waits"),
                 Broadcast => (format!("notifies all of {}", thing("a condvar")), "no worker waits"),
-                ReadLock | TryReadLock => (format!("locks {} to read", thing("a lock")), ""),
-                WriteLock | TryWriteLock => (format!("locks {} to write", thing("a lock")), ""),
+                ReadLock | TryReadLock => attempt(LOCKS, "a lock", " to read"),
+                WriteLock | TryWriteLock => attempt(LOCKS, "a lock", " to write"),
                 RwUnlock => (format!("unlocks {}", thing("a lock")), "unlocks"),
-                SemaphoreWait | SemaphoreTryWait => (format!("takes from {}", thing("a semaphore")), ""),
+                SemaphoreWait | SemaphoreTryWait => attempt(["take from", "takes from"], "a semaphore", ""),
                 SemaphorePost => (format!("adds to {}", thing("a semaphore")), ""),
                 BarrierWait => (format!("comes to {}", thing("a barrier")), ""),
                 FutexWait if is_named => (format!("waits at {}", thing("")), "waits"),
