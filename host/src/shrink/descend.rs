@@ -1,5 +1,6 @@
 //! Descent to a local minimum: edits are tried one by one, and each is kept if the bug remains and the schedule weighs
-//! less, until none helps.
+//! less, until none helps. To edit a long schedule takes long even if nothing is executed, so each pass ends with the
+//! attempts.
 
 use super::attempt::{Attempt, Attempts};
 use super::edits;
@@ -51,7 +52,7 @@ fn without_parts(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut count = best.preference.segments.len() / 2;
     while count > 0 {
         let mut from = 0;
-        while from + count <= best.preference.segments.len() {
+        while from + count <= best.preference.segments.len() && attempts.may_go_on() {
             let edited = edits::without(&best.preference, from, count);
             if !improve(attempts, best, edited)? {
                 from += count;
@@ -74,7 +75,7 @@ fn going_on_to_any_end(attempts: &mut Attempts, best: &mut Attempt) -> Result<()
 
 fn going_on_to(attempts: &mut Attempts, best: &mut Attempt, short: usize) -> Result<()> {
     let mut at = 0;
-    while at < best.preference.segments.len() {
+    while at < best.preference.segments.len() && attempts.may_go_on() {
         let count = best.preference.segments.len();
         let ends = if count <= short { count } else { 1 };
         let edited = edits::going_on(&best.preference, at, ends).into_iter();
@@ -90,7 +91,7 @@ fn going_on_to(attempts: &mut Attempts, best: &mut Attempt, short: usize) -> Res
 /// Moves segments to other places: in long schedules to the neighbouring place, in short ones to all places.
 fn moved(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut from = 0;
-    while from < best.preference.segments.len() {
+    while from < best.preference.segments.len() && attempts.may_go_on() {
         let count = best.preference.segments.len();
         let targets = if count <= MOVED_MAX { 0..count } else { from + 1..(from + 2).min(count) };
         let mut improved = false;
@@ -108,6 +109,9 @@ fn moved(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
 /// Lets workers exchange their parts, which makes the schedules of equal bugs of different runs the same.
 fn exchanged(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     for (one, other) in edits::siblings(&best.preference, EXCHANGED_MAX) {
+        if !attempts.may_go_on() {
+            break;
+        }
         let edited = edits::exchanged(&best.preference, &one, &other);
         improve(attempts, best, edited)?;
     }
@@ -117,6 +121,9 @@ fn exchanged(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
 /// Lowers values, one at a time.
 fn with_smaller_values_alone(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     for (worker, nth, value) in edits::values(&best.preference) {
+        if !attempts.may_go_on() {
+            break;
+        }
         for smaller in edits::smaller(value) {
             let edited = edits::with_value(&best.preference, &worker, nth, smaller);
             if improve(attempts, best, edited)? {
@@ -130,7 +137,7 @@ fn with_smaller_values_alone(attempts: &mut Attempts, best: &mut Attempt) -> Res
 /// Lets segments end earlier.
 fn truncated(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut at = 0;
-    while at < best.preference.segments.len() {
+    while at < best.preference.segments.len() && attempts.may_go_on() {
         let mut steps = edits::length(&best.preference, at) / 2;
         while steps > 0 && at < best.preference.segments.len() {
             let improved = match edits::truncated(&best.preference, at, steps) {
@@ -150,7 +157,7 @@ fn truncated(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
 /// for: their steps in between become unnecessary. Only in short schedules.
 fn lengthened(attempts: &mut Attempts, best: &mut Attempt) -> Result<()> {
     let mut at = 0;
-    while at < best.preference.segments.len().min(MOVED_MAX) {
+    while at < best.preference.segments.len().min(MOVED_MAX) && attempts.may_go_on() {
         for edited in edits::lengthened(&best.preference, at) {
             if improve(attempts, best, edited)? {
                 break;
@@ -170,7 +177,7 @@ pub fn with_smaller_values(attempts: &mut Attempts, base: &Attempt) -> Result<Op
     let mut best: Option<Attempt> = None;
     let mut path = path(attempts, base)?;
     let mut at = 0;
-    while at < path.len() {
+    while at < path.len() && attempts.may_go_on() {
         if let Decision::Value(value) = path[at] {
             for smaller in edits::smaller(value) {
                 let mut start = path[..at].to_vec();
