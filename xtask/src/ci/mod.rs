@@ -6,9 +6,9 @@
 //!
 //! - [`toolchains`]: the programs of others that steps need.
 
-mod toolchains;
+pub mod toolchains;
 
-use crate::command::{cargo, succeeds};
+use crate::command::cargo;
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
 use std::process::Command;
@@ -34,7 +34,7 @@ pub struct Ci {
 pub struct Quick {}
 
 /// The result of a step that did not fail.
-enum Done {
+pub enum Done {
     Passed,
     /// It needs something that is not available here.
     Skipped(String),
@@ -68,7 +68,6 @@ const STEPS: &[Step] = &[
         about: "the library's examples, and the first command of the README",
         run: |_| passed(examples()),
     },
-    Step { name: "drivers", about: "campaigns on engines that are started here", run: drivers },
     Step {
         name: "packages",
         about: "a build from the packages alone",
@@ -160,21 +159,6 @@ fn examples() -> Result<()> {
     let status = Command::new(built.join("coyote-wasm")).args(test).current_dir(files::root()).status()?;
     ensure!(status.code() == Some(2), "the README's first command: {status}, not exit code 2");
     Ok(())
-}
-
-/// Executes campaigns on the engines that are installed, with the binaries that are built.
-fn drivers(tools: &Toolchains) -> Result<Done> {
-    if !succeeds("python3", &["--version"]) {
-        return Ok(Done::Skipped("no python3".into()));
-    }
-    cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
-    let built = std::path::absolute(files::target().join("release"))?;
-    let [(name, path), python] = tools.variables();
-    let path = std::env::join_paths([built].into_iter().chain(std::env::split_paths(&path)))?;
-    let mut command = Command::new("python3");
-    command.arg("drivers/test.py").envs([python]).env(name, path).current_dir(files::root());
-    ensure!(command.status()?.success(), "drivers/test.py failed");
-    Ok(Done::Passed)
 }
 
 /// Checks with the oldest supported compiler, if that is not the present one and rustup has it.

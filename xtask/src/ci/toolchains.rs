@@ -1,11 +1,11 @@
-//! Programs of other projects that steps need: compilers, to build the guests again; engines on which campaigns are
-//! executed. A step whose programs are missing is skipped.
+//! Programs of other projects that steps need: mostly compilers, to build the guests again. A step whose programs are
+//! missing is skipped.
 
 use super::Done;
 use crate::command::succeeds;
 use crate::files;
 use anyhow::Result;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const TARGETS: &[&str] = &["wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasip1-threads"];
 
@@ -24,10 +24,12 @@ const PACKAGES: &[&str] = &[
 const ZIG: &str = "ziglang==0.17.0";
 const ASSEMBLYSCRIPT: &str = "assemblyscript@0.28.20";
 
+/// A check of files that GitHub Actions read.
+const SCHEMAS: &str = "check-jsonschema";
 /// Engines that `drivers/test.py` starts, with what it starts them by.
 const ENGINES: &[&str] = &["slurmctld", "slurmd", "munge", "parallel", "rsync", "openssh-server"];
-/// Those of them that are packages of Python, and checks of files that others read.
-const OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", "check-jsonschema"];
+/// Those of them that are packages of Python, with what checks their files.
+const ENGINES_OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", SCHEMAS];
 
 /// The programs of this machine.
 pub struct Toolchains {
@@ -98,13 +100,28 @@ fn install(producers: &Path) {
         succeeds("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]);
     }
     let python = producers.join("python").to_string_lossy().into_owned();
-    if !succeeds("slurmctld", &["-V"]) {
-        succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
-    }
-    for packages in [&[ZIG], OF_PYTHON] {
-        let arguments = ["-m", "pip", "install", "--quiet", "--target", &python];
-        succeeds("python3", &[&arguments, packages].concat());
-    }
+    // Packages that are installed later put no programs into the folder of those that are there.
+    of_python(&python, &[ZIG, SCHEMAS]);
     let node = producers.join("node").to_string_lossy().into_owned();
     succeeds("npm", &["install", "--silent", "--no-save", "--prefix", &node, ASSEMBLYSCRIPT]);
+}
+
+/// Tries to install the engines of campaigns. Returns the folder of Python's packages among them, whose programs are in
+/// its folder `bin`.
+pub fn install_engines() -> PathBuf {
+    let folder = files::target().join("producers/engines");
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    if !succeeds("slurmctld", &["-V"]) {
+        succeeds("apt-get", &["update"]);
+        succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
+    }
+    if !folder.join("ray").exists() {
+        of_python(&folder.to_string_lossy(), ENGINES_OF_PYTHON);
+    }
+    folder
+}
+
+fn of_python(folder: &str, packages: &[&str]) {
+    let arguments = ["-m", "pip", "install", "--quiet", "--target", folder];
+    succeeds("python3", &[&arguments, packages].concat());
 }

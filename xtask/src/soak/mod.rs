@@ -1,8 +1,10 @@
 //! `cargo xtask soak`: the randomised tests, for a long time.
 //!
 //! - [`alarms`]: correct examples under every strategy, with all detectors.
+//! - [`drivers`]: campaigns on engines that are really started.
 
 mod alarms;
+mod drivers;
 
 use crate::command::cargo;
 use anyhow::Result;
@@ -37,14 +39,17 @@ pub struct Soak {
 #[derive(clap::Subcommand)]
 enum Part {
     Alarms(alarms::Arguments),
+    Drivers(drivers::Arguments),
 }
 
 /// The test command of the README.
 pub const TEST: &[&str] = &["test", "--release", "--workspace"];
 
 pub fn run(arguments: &Soak) -> Result<()> {
-    if let Some(Part::Alarms(arguments)) = &arguments.part {
-        return alarms::run(arguments);
+    match &arguments.part {
+        Some(Part::Alarms(arguments)) => return alarms::run(arguments),
+        Some(Part::Drivers(arguments)) => return drivers::run(arguments),
+        None => {}
     }
     cargo(
         &["test", "--release", "-p", "coyote-wasm", "-p", "coyote-instrumenter", "--", "--nocapture"],

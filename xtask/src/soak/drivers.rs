@@ -1,0 +1,37 @@
+//! `cargo xtask soak drivers`: small campaigns on engines that are really started, with workers and nodes that are
+//! killed, by `drivers/test.py`.
+
+use crate::ci::toolchains;
+use crate::command;
+use crate::files;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+/// Execute campaigns on Slurm, Ray, GNU parallel and others, which are started here
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Install the engines that are missing, by apt-get and pip
+    #[arg(long)]
+    install: bool,
+    /// Only these engines; without any, all of them
+    #[arg(value_name = "ENGINE")]
+    engines: Vec<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let tool = command::tool(None)?;
+    let built = tool.parent().context("the tool is in a folder")?.to_path_buf();
+    let mut paths = vec![built];
+    let mut command = Command::new("python3");
+    if arguments.install {
+        let folder = toolchains::install_engines();
+        paths.push(folder.join("bin"));
+        command.env("PYTHONPATH", folder);
+    }
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    paths.extend(std::env::split_paths(&old));
+    command.arg("drivers/test.py").args(&arguments.engines).env("PATH", std::env::join_paths(paths)?);
+    let status = command.current_dir(files::root()).status().context("python3 cannot be started")?;
+    ensure!(status.success(), "drivers/test.py failed");
+    Ok(())
+}
