@@ -51,3 +51,10 @@ pub fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let silent = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     silent.is_ok_and(|status| status.success())
 }
+
+/// Tries to install packages of Python into a folder. Failures show up later, as missing programs.
+pub fn install_of_python(folder: &Path, packages: &[&str]) {
+    let folder = folder.to_string_lossy();
+    let arguments = ["-m", "pip", "install", "--quiet", "--target", &*folder];
+    succeeds("python3", &[&arguments, packages].concat());
+}

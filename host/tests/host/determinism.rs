@@ -18,11 +18,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whether the long tests are executed in full.
-fn soaking() -> bool {
-    std::env::var_os("COYOTE_HOST_ITERATIONS").is_some()
-}
-
 /// Iterations of each example: 12 by default, 1,000 when soaking.
 fn iterations() -> u64 {
     std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(12, |n| n.parse().expect("a number"))
@@ -70,7 +65,7 @@ fn processes_jobs_and_caches_make_no_difference() {
         let path = module_path(module);
         let cache = tempfile::tempdir().unwrap();
         // Minimising all bugs of the larger ones takes long.
-        let minimised = soaking() || ["lost_wakeup", "ordinary_c", "racy_counter"].contains(&module);
+        let minimised = guest::soaking() || ["lost_wakeup", "ordinary_c", "racy_counter"].contains(&module);
         let less: &[&str] = if minimised { &[] } else { &["--no-shrink", "--no-experiments"] };
         let run = |options: &[&str]| run(&path, cache.path(), &[less, options].concat());
         let cold = run(&["--jobs", "1"]);

@@ -136,7 +136,7 @@ impl Expected {
 
 /// The number of seeds of "found within".
 fn seeds() -> u64 {
-    if std::env::var_os("COYOTE_HOST_ITERATIONS").is_some() { 100 } else { 40 }
+    if guest::soaking() { 100 } else { 40 }
 }
 
 /// Iterations within which a bug must be found if no number is stated.

@@ -9,6 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use wasmtime::Engine;
 
+/// Whether tests are executed for long, with all that they have.
+pub fn soaking() -> bool {
+    std::env::var_os("COYOTE_HOST_ITERATIONS").is_some()
+}
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")

@@ -1,12 +1,12 @@
 //! `cargo xtask ci`: everything that must hold before a change lands; `cargo xtask quick`: the checks that
 //! take a minute.
 //!
-//! A step is a row of [`STEPS`]. All of them take at most half an hour on two cores, starting from an empty
+//! A step is a row of [`STEPS`]. The aim is that all of them take half an hour on two cores, starting from an empty
 //! target directory; longer tests belong to `cargo xtask soak`.
 //!
 //! - [`toolchains`]: the programs of others that steps need.
 
-pub mod toolchains;
+mod toolchains;
 
 use crate::command::cargo;
 use crate::files;
@@ -34,7 +34,7 @@ pub struct Ci {
 pub struct Quick {}
 
 /// The result of a step that did not fail.
-pub enum Done {
+enum Done {
     Passed,
     /// It needs something that is not available here.
     Skipped(String),

@@ -2,10 +2,10 @@
 //! missing is skipped.
 
 use super::Done;
-use crate::command::succeeds;
+use crate::command::{install_of_python, succeeds};
 use crate::files;
 use anyhow::Result;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const TARGETS: &[&str] = &["wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasip1-threads"];
 
@@ -26,10 +26,6 @@ const ASSEMBLYSCRIPT: &str = "assemblyscript@0.28.20";
 
 /// A check of files that GitHub Actions read.
 const SCHEMAS: &str = "check-jsonschema";
-/// Engines that `drivers/test.py` starts, with what it starts them by.
-const ENGINES: &[&str] = &["slurmctld", "slurmd", "munge", "parallel", "rsync", "openssh-server"];
-/// Those of them that are packages of Python, with what checks their files.
-const ENGINES_OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", SCHEMAS];
 
 /// The programs of this machine.
 pub struct Toolchains {
@@ -99,29 +95,9 @@ fn install(producers: &Path) {
     if !succeeds("chromium", &["--version"]) {
         succeeds("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]);
     }
-    let python = producers.join("python").to_string_lossy().into_owned();
+    let python = producers.join("python");
     // Packages that are installed later put no programs into the folder of those that are there.
-    of_python(&python, &[ZIG, SCHEMAS]);
+    install_of_python(&python, &[ZIG, SCHEMAS]);
     let node = producers.join("node").to_string_lossy().into_owned();
     succeeds("npm", &["install", "--silent", "--no-save", "--prefix", &node, ASSEMBLYSCRIPT]);
-}
-
-/// Tries to install the engines of campaigns. Returns the folder of Python's packages among them, whose programs are in
-/// its folder `bin`.
-pub fn install_engines() -> PathBuf {
-    let folder = files::target().join("producers/engines");
-    let folder = std::path::absolute(&folder).unwrap_or(folder);
-    if !succeeds("slurmctld", &["-V"]) {
-        succeeds("apt-get", &["update"]);
-        succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
-    }
-    if !folder.join("ray").exists() {
-        of_python(&folder.to_string_lossy(), ENGINES_OF_PYTHON);
-    }
-    folder
-}
-
-fn of_python(folder: &str, packages: &[&str]) {
-    let arguments = ["-m", "pip", "install", "--quiet", "--target", folder];
-    succeeds("python3", &[&arguments, packages].concat());
 }

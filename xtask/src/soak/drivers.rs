@@ -1,11 +1,16 @@
 //! `cargo xtask soak drivers`: small campaigns on engines that are really started, with workers and nodes that are
 //! killed, by `drivers/test.py`.
 
-use crate::ci::toolchains;
-use crate::command;
+use crate::command::{self, install_of_python, succeeds};
 use crate::files;
 use anyhow::{Context, Result, ensure};
+use std::path::PathBuf;
 use std::process::Command;
+
+/// Engines that `drivers/test.py` starts, with what it starts them by.
+const ENGINES: &[&str] = &["slurmctld", "slurmd", "munge", "parallel", "rsync", "openssh-server"];
+/// Those of them that are packages of Python, with what checks files for others.
+const OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", "check-jsonschema"];
 
 /// Execute campaigns on Slurm, Ray, GNU parallel and others, which are started here
 #[derive(clap::Args)]
@@ -24,7 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut paths = vec![built];
     let mut command = Command::new("python3");
     if arguments.install {
-        let folder = toolchains::install_engines();
+        let folder = install();
         paths.push(folder.join("bin"));
         command.env("PYTHONPATH", folder);
     }
@@ -34,4 +39,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let status = command.current_dir(files::root()).status().context("python3 cannot be started")?;
     ensure!(status.success(), "drivers/test.py failed");
     Ok(())
+}
+
+/// Tries to install the engines. Returns the folder of Python's packages among them, whose programs are in its folder
+/// `bin`.
+fn install() -> PathBuf {
+    let folder = files::target().join("producers/engines");
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    if !succeeds("slurmctld", &["-V"]) {
+        succeeds("apt-get", &["update"]);
+        succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
+    }
+    if !folder.join("ray").exists() {
+        install_of_python(&folder, OF_PYTHON);
+    }
+    folder
 }
