@@ -229,8 +229,11 @@ pub struct Block {
 /// An access that takes part in a data race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RacingAccess {
-    /// Its kind, such as `atomic write`.
+    /// Its kind, such as `atomic write`; of a sync object, `initialisation`, `use` or `destruction`.
     pub how: Cow<'static, str>,
+    /// The sync object that is accessed, if the access is an operation on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectId>,
     /// The first byte accessed.
     pub address: u32,
     /// The number of bytes.
@@ -243,6 +246,13 @@ pub struct RacingAccess {
     pub step: u64,
     /// The place in the code; `None` for an access that the host made on the worker's behalf.
     pub location: Option<Location>,
+}
+
+impl RacingAccess {
+    /// The memory or the object that is accessed.
+    pub fn accessed(&self) -> String {
+        self.object.map_or_else(|| amount(self.bytes), |object| format!("the {}", object.noun()))
+    }
 }
 
 /// A data race that is no bug.
@@ -366,8 +376,8 @@ impl Evidence {
             Evidence::StackAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),
             Evidence::Race { first, second } => {
-                let RacingAccess { how, address, bytes, .. } = second;
-                let (size, other) = (amount(*bytes), amount(first.bytes));
+                let RacingAccess { how, address, .. } = second;
+                let (size, other) = (second.accessed(), first.accessed());
                 let place = if first.address == *address {
                     String::new()
                 } else {

@@ -400,17 +400,19 @@ impl Execution {
     /// The data about the iteration that just ended, for statistics.
     pub fn record(&self, fair: bool) -> IterationRecord {
         let scheduler = self.machine.scheduler();
+        let hit_max_steps = match &scheduler.outcome {
+            Some(Outcome::Bound(Bound::Steps(_))) => true,
+            Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
+            _ => false,
+        };
         IterationRecord {
             fair,
             steps: scheduler.runtime.steps(),
             decisions: scheduler.decisions,
             concurrency: scheduler.concurrency,
             workers: scheduler.runtime.workers().iter().filter(|worker| !worker.watches).count() as u32,
-            hit_max_steps: match &scheduler.outcome {
-                Some(Outcome::Bound(Bound::Steps(_))) => true,
-                Some(Outcome::Bug(bug)) => bug.kind == BugKind::MaxSteps,
-                _ => false,
-            },
+            hit_max_steps,
+            hit_after_main: hit_max_steps && scheduler.runtime.main_has_ended(),
             livelock: match &scheduler.outcome {
                 Some(Outcome::Bug(bug)) => bug.kind == BugKind::Livelock || bug.evidence.is_of_many_steps(),
                 _ => false,
@@ -581,6 +583,10 @@ impl System for Execution {
 
     fn fingerprint(&mut self) -> u128 {
         self.machine.fingerprint()
+    }
+
+    fn fingerprint_of_program(&mut self) -> u128 {
+        self.machine.fingerprint_of_program()
     }
 
     fn worker_fingerprint(&self, worker: WorkerId) -> u64 {

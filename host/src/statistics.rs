@@ -25,6 +25,8 @@ pub struct IterationRecord {
     pub workers: u32,
     /// Whether it was ended by the bound on steps.
     pub hit_max_steps: bool,
+    /// Whether that was after the first worker had ended.
+    pub hit_after_main: bool,
     /// Whether it ended with a bug.
     pub buggy: bool,
     /// Whether it ended with a livelock, wherever that was noticed: its length is then meaningless.
@@ -62,6 +64,9 @@ pub struct Schedules {
     pub explored: u64,
     /// How many the bound on steps ended.
     pub hit_max_steps: u64,
+    /// How many of these after the first worker had ended.
+    #[serde(default)]
+    pub hit_after_main: u64,
     /// How many were given up for another reason, without a verdict.
     pub abandoned: u64,
     /// Steps of terminating schedules; `None` if there were none.
@@ -109,6 +114,7 @@ impl Statistics {
         let schedules = if record.fair { &mut self.fair } else { &mut self.unfair };
         schedules.explored += 1;
         schedules.hit_max_steps += u64::from(record.hit_max_steps);
+        schedules.hit_after_main += u64::from(record.hit_after_main);
         schedules.abandoned += u64::from(record.abandoned);
         if !record.hit_max_steps && !record.abandoned && !record.livelock {
             Spread::add(&mut schedules.steps, record.steps);
@@ -254,6 +260,7 @@ impl Schedules {
     fn merge(&mut self, other: &Schedules) {
         self.explored += other.explored;
         self.hit_max_steps += other.hit_max_steps;
+        self.hit_after_main += other.hit_after_main;
         self.abandoned += other.abandoned;
         Spread::merge(&mut self.steps, other.steps);
         Spread::merge(&mut self.decisions, other.decisions);
@@ -327,6 +334,7 @@ mod tests {
         concurrency: 3,
         workers: 4,
         hit_max_steps: false,
+        hit_after_main: false,
         buggy: false,
         livelock: false,
         abandoned: false,
@@ -500,10 +508,11 @@ mod tests {
             serde_json::to_string(&statistics).unwrap(),
             concat!(
                 r#"{"steps_max":{"unfair":10000,"fair":100000},"buggy":0,"distinct_bugs":null,"#,
-                r#""fair":{"explored":1,"hit_max_steps":0,"abandoned":0,"#,
+                r#""fair":{"explored":1,"hit_max_steps":0,"hit_after_main":0,"abandoned":0,"#,
                 r#""steps":{"min":100,"max":100,"total":100,"count":1},"#,
                 r#""decisions":{"min":40,"max":40,"total":40,"count":1}},"#,
-                r#""unfair":{"explored":0,"hit_max_steps":0,"abandoned":0,"steps":null,"decisions":null},"#,
+                r#""unfair":{"explored":0,"hit_max_steps":0,"hit_after_main":0,"abandoned":0,"#,
+                r#""steps":null,"decisions":null},"#,
                 r#""workers":{"min":4,"max":4,"total":4,"count":1},"#,
                 r#""concurrency":{"min":3,"max":3,"total":3,"count":1}}"#
             )

@@ -14,6 +14,7 @@
 
 use crate::plural::counted;
 use crate::results::{Stop, TestResult};
+use crate::statistics::{Schedules, Statistics};
 use serde::Serialize;
 
 /// See the module's documentation.
@@ -157,7 +158,7 @@ fn unfinished(result: &TestResult) -> Option<String> {
     if fair.hit_max_steps > 0 {
         return Some(cut_off(fair.hit_max_steps, fair.explored, "fair schedule", statistics.steps_max.fair));
     }
-    let ended = |s: &crate::statistics::Schedules| s.explored - s.hit_max_steps - s.abandoned;
+    let ended = |s: &Schedules| s.explored - s.hit_max_steps - s.abandoned;
     if result.iterations() == 0 {
         return match result.stop {
             Stop::Timeout => Some(
@@ -193,5 +194,14 @@ fn advice(result: &TestResult) -> Option<String> {
         None if statistics.unfair.hit_max_steps > 0 => statistics.raised_for(false),
         _ => return None,
     };
-    Some(format!("try {raised} if they should end, or --fail-on-max-steps to see where one is then"))
+    // A few may just have starved the first worker.
+    let Statistics { fair, unfair, .. } = statistics;
+    let cut: &Schedules = if fair.hit_max_steps > 0 { fair } else { unfair };
+    let kill = match result.search {
+        None if 2 * cut.hit_after_main >= cut.hit_max_steps => {
+            "--at-exit kill if the end of the first worker is to end the others, "
+        }
+        _ => "",
+    };
+    Some(format!("try {kill}{raised} if they should end, or --fail-on-max-steps to see where one is then"))
 }

@@ -125,6 +125,12 @@ pub trait System {
     /// A hash of the state: equal for equal states; different states differ with overwhelming probability.
     fn fingerprint(&mut self) -> u128;
 
+    /// The same without what detectors know of the past, which has no effect on the program: two rounds of a loop that
+    /// changes nothing leave the clocks of data races different.
+    fn fingerprint_of_program(&mut self) -> u128 {
+        self.fingerprint()
+    }
+
     /// A hash of the part of the state that no step of another worker changes: the worker's position, and its
     /// own values. Equal for equal states; 0 if the system cannot separate that part. It is much cheaper than
     /// [`System::fingerprint`], and differs between most of the states that one worker passes.

@@ -23,7 +23,7 @@ mod state;
 pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::released::{Join, Released};
 pub use crate::runtime::stream::{
-    AccessSource, Event, HbObject, Interest, MemoryAccess, Step, SyncEvent, SyncKind,
+    AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind, UseKind,
 };
 pub use crate::runtime::{ObjectId, Runtime};
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};

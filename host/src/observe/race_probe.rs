@@ -2,7 +2,7 @@
 //! observer.
 
 use super::heap_probe::ProbeHit;
-use super::{Event, GuestState, HbObject, Interest, MemoryAccess, Observer};
+use super::{Event, GuestState, HbObject, Interest, MemoryAccess, ObjectUse, Observer};
 use crate::evidence::RacingAccess;
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::ObjectId;
@@ -73,22 +73,39 @@ impl RaceProbe {
         (RaceProbe { accesses, held: BTreeMap::new(), wrote: false, seen: seen.clone() }, seen)
     }
 
-    fn access(&mut self, seen: &mut RaceSeen, state: &GuestState<'_>, access: &MemoryAccess) {
+    /// Those of the two accesses that are this one.
+    fn racing(
+        &self,
+        seen: &RaceSeen,
+        state: &GuestState<'_>,
+        worker: WorkerId,
+        address: u64,
+        object: Option<ObjectId>,
+    ) -> impl Iterator<Item = usize> + use<> {
         let is = |racing: &RacingAccess| {
-            (racing.step, racing.worker) == (state.runtime.steps(), access.worker)
-                && u64::from(racing.address) == access.address
+            (racing.step, racing.worker) == (state.runtime.steps(), worker)
+                && (u64::from(racing.address), racing.object) == (address, object)
         };
-        for number in 0..2 {
-            if seen.accesses[number].is_some() || !is(&self.accesses[number]) {
-                continue;
-            }
-            let value = state.number(access.address, access.bytes).filter(|_| access.reads && !access.writes);
+        let both = [0, 1].map(|number| seen.accesses[number].is_none() && is(&self.accesses[number]));
+        (0..2).filter(move |number| both[*number])
+    }
+
+    /// Keeps what is known when an access is made.
+    fn take(&self, seen: &mut RaceSeen, number: usize, state: &GuestState<'_>, value: Option<u64>) {
+        let worker = self.accesses[number].worker;
+        seen.accesses[number] = Some(SeenAccess {
+            stack: state.stack(worker).unwrap_or_default(),
+            value,
+            locks: self.held.get(&worker).cloned().unwrap_or_default(),
+        });
+    }
+
+    fn access(&mut self, seen: &mut RaceSeen, state: &GuestState<'_>, access: &MemoryAccess) {
+        let (worker, address) = (access.worker, access.address);
+        for number in self.racing(seen, state, worker, address, None) {
+            let value = state.number(address, access.bytes).filter(|_| access.reads && !access.writes);
             self.wrote = number == 0 && access.writes;
-            seen.accesses[number] = Some(SeenAccess {
-                stack: state.stack(access.worker).unwrap_or_default(),
-                value,
-                locks: self.held.get(&access.worker).cloned().unwrap_or_default(),
-            });
+            self.take(seen, number, state, value);
         }
         let site = state.ordered_site(access.worker, access.site);
         let Some(Atomicity::Atomic(Some(order))) = state.atomicity(site) else { return };
@@ -118,6 +135,12 @@ impl Observer for RaceProbe {
         }
         match event {
             Event::Access(access) => self.access(&mut seen, state, access),
+            Event::Use(using) => {
+                let ObjectUse { worker, object, .. } = *using;
+                for number in self.racing(&seen, state, worker, object.address.into(), Some(object)) {
+                    self.take(&mut seen, number, state, None);
+                }
+            }
             Event::Sync(sync) => {
                 let HbObject::Object(object) = sync.object else { return };
                 if !matches!(object.class, Class::Mutex | Class::Rwlock) {

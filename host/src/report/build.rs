@@ -10,7 +10,6 @@ use super::progress::ProgressReport;
 use super::{correlation, frames};
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
-use crate::plural::amount;
 use crate::results::{
     AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, Sweep, Swept, TestResult,
 };
@@ -183,13 +182,7 @@ impl Builder<'_> {
     /// A description of an access of a data race.
     fn racing(&self, access: &RacingAccess) -> String {
         let stack = frames::of(access.location.as_slice(), self.symbols);
-        format!(
-            "{} of {} by {} at {}",
-            access.how,
-            amount(access.bytes),
-            access.title,
-            frames::one_line(&stack)
-        )
+        format!("{} of {} by {} at {}", access.how, access.accessed(), access.title, frames::one_line(&stack))
     }
 
     /// A description of a worker's part in an inversion of locks.

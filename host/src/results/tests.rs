@@ -89,6 +89,7 @@ impl Numbers {
     fn races(&mut self) -> Vec<RaceRemark> {
         let mut access = |title: &str| RacingAccess {
             how: "write".into(),
+            object: None,
             address: 8,
             bytes: 4,
             worker: WorkerId(0),
@@ -109,13 +110,15 @@ impl Numbers {
 
     pub(crate) fn iteration(&mut self, index: Option<u64>) -> IterationResult {
         let bug = (self.below(3) == 0).then(|| Box::new(self.bug(index)));
+        let hit_max_steps = self.flag();
         let record = IterationRecord {
             fair: self.flag(),
             steps: self.below(100),
             decisions: self.below(50),
             concurrency: self.below(4) as u32,
             workers: self.below(5) as u32,
-            hit_max_steps: self.flag(),
+            hit_max_steps,
+            hit_after_main: hit_max_steps && self.flag(),
             buggy: bug.as_ref().is_some_and(|bug| !bug.is_limit()),
             livelock: self.flag(),
             abandoned: self.flag(),

@@ -211,7 +211,12 @@ impl Runtime {
 
     /// Whether the first worker has ended and its end also ends all others.
     pub fn killed(&self) -> bool {
-        self.at_exit == AtExit::Kill && self.pending[self.first as usize].state == WorkerState::Ended
+        self.at_exit == AtExit::Kill && self.main_has_ended()
+    }
+
+    /// Whether the first worker has ended.
+    pub fn main_has_ended(&self) -> bool {
+        self.pending[self.first as usize].state == WorkerState::Ended
     }
 
     /// The workers that are blocked, without those that only watch an invariant.

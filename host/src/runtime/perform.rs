@@ -60,6 +60,9 @@ impl Runtime {
         if worker.waiting && !of_two_halves {
             return self.waited(id, request);
         }
+        if !worker.waiting {
+            self.used(id, request);
+        }
         match request {
             Request::Step => Performed::Continue(0),
             // Threads of the SDK have a stack: the SDK asks about this fault before it prepares them.

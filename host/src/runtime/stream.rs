@@ -9,6 +9,7 @@
 //! | `touch_access` | Memory | [`Event::Access`] of an operation, and of a reported or a host access |
 //! | `touch_place` | the class of the object | [`Event::Sync`], see [`SyncKind::of`] |
 //! | `touch_worker` | Birth, End, Wake | [`Event::Sync`] |
+//! | `used` | | [`Event::Use`] of the objects that an operation names |
 //! | `happened` | | [`Event::Spawned`], [`Event::Woken`], [`Event::Ended`], [`Event::Hint`], for strategies too |
 //!
 //! # Happens-before
@@ -26,7 +27,7 @@
 //! - Accesses of the worker-local word ([`super::worker_local_word`]).
 
 use super::heap::Change;
-use super::{FaultClass, ObjectId, Runtime};
+use super::{FaultClass, ObjectId, Request, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
@@ -76,6 +77,8 @@ pub enum Event<'a> {
         site: u32,
     },
     Sync(SyncEvent),
+    /// An operation on a sync object begins, before what it acquires or releases.
+    Use(ObjectUse),
     /// An allocator's function returned.
     Heap {
         worker: WorkerId,
@@ -118,7 +121,7 @@ impl Event<'_> {
             Event::Step(_) => Interest::STEPS,
             Event::Fence { .. } => Interest::FENCES,
             Event::Access(_) => Interest::ACCESSES,
-            Event::Sync(_) => Interest::SYNC,
+            Event::Sync(_) | Event::Use(_) => Interest::SYNC,
             Event::Heap { .. } => Interest::HEAP,
             Event::Spawned { .. } | Event::Started(_) | Event::Woken { .. } | Event::Ended(_) => {
                 Interest::WORKERS
@@ -184,6 +187,39 @@ pub struct SyncEvent {
     pub worker: WorkerId,
     pub object: HbObject,
     pub kind: SyncKind,
+}
+
+/// An operation on a sync object, by a function that is given the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectUse {
+    pub worker: WorkerId,
+    pub object: ObjectId,
+    pub kind: UseKind,
+    /// Whether it is made within an atomic section.
+    pub in_section: bool,
+    pub site: u32,
+}
+
+/// What an operation does to a sync object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UseKind {
+    /// Initialises it.
+    Begins,
+    /// Uses it while it exists: no other worker may initialise or destroy it at the same time.
+    Uses,
+    /// Destroys it.
+    Ends,
+}
+
+impl UseKind {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            UseKind::Begins => "initialisation",
+            UseKind::Uses => "use",
+            UseKind::Ends => "destruction",
+        }
+    }
 }
 
 /// The object through which one step happens before another.
@@ -348,6 +384,22 @@ impl Runtime {
             && let Some(kind) = SyncKind::of(effect)
         {
             self.synchronise(HbObject::Object(place), kind);
+        }
+    }
+
+    /// Records which sync objects the operation uses that the worker is about to execute.
+    #[inline]
+    pub(super) fn used(&mut self, id: WorkerId, request: Request) {
+        if self.stream.wants(Interest::SYNC) {
+            self.push_uses(id, request);
+        }
+    }
+
+    #[cold]
+    fn push_uses(&mut self, id: WorkerId, request: Request) {
+        let (in_section, site) = (self.worker(id).atomic_depth > 0, self.pending(id).operation.site);
+        for (object, kind) in request.uses() {
+            self.stream.push(Event::Use(ObjectUse { worker: id, object, kind, in_section, site }));
         }
     }
 

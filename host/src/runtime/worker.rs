@@ -4,10 +4,12 @@ use super::BudgetId;
 use super::awaits::Awaits;
 use super::polled::{Driver, Polled, SocketFault};
 use super::predicate::Predicate;
+use super::stream::UseKind;
 use super::sync::Lock;
 use super::weak::Orders;
 use crate::object_id::ObjectId;
 use coyote_strategies::{Class, Effect, WorkerPath};
+use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -134,6 +136,26 @@ impl Request {
             Request::Lock { lock, .. } => Some(lock.place()),
             Request::Relock { mutex, .. } => Some(ObjectId { class: Class::Mutex, address: mutex }),
             _ => None,
+        }
+    }
+
+    /// The sync objects that the operation is given, and what it does to them. Futexes are no objects.
+    pub fn uses(self) -> SmallVec<[(ObjectId, UseKind); 2]> {
+        let object = |class, address| ObjectId { class, address };
+        let uses = |object| smallvec![(object, UseKind::Uses)];
+        match self {
+            Request::Init { place, .. } => smallvec![(place, UseKind::Begins)],
+            Request::Destroy { place } => smallvec![(place, UseKind::Ends)],
+            Request::Lock { lock, .. } | Request::TryLock { lock } => uses(lock.place()),
+            Request::Unlock { place } => uses(place),
+            Request::Notify { place, .. } if place.class != Class::Futex => uses(place),
+            Request::SemaphoreValue { semaphore } => uses(object(Class::Semaphore, semaphore)),
+            Request::BarrierWait { barrier } => uses(object(Class::Barrier, barrier)),
+            Request::Wait { condvar, mutex, .. } => {
+                let both = [object(Class::Condvar, condvar), object(Class::Mutex, mutex)];
+                both.map(|object| (object, UseKind::Uses)).into()
+            }
+            _ => SmallVec::new(),
         }
     }
 

@@ -4,6 +4,9 @@
 //! Races are found by happens-before, after FastTrack (Flanagan, Freund, PLDI 2009): in every execution in which two
 //! accesses are in a race, at the second one, whichever came first. The iteration ends there.
 //!
+//! The operations on a sync object count as atomic reads, its initialisation and destruction as plain writes, of one byte
+//! that is apart from memory. (LLVM's ThreadSanitizer takes the first byte of the object instead.)
+//!
 //! - `order`: what orders accesses, with the memory orderings of atomics as the program's source
 //!   has them ([`crate::orderings`]); `shadow`: the accesses that a later one may be in a race with.
 //!
@@ -17,8 +20,8 @@
 //!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions
 //!   that the user left out, atomic accesses and fences count as sequentially consistent.
 //! - A block that is handed out or taken back is new memory. Accesses of freed memory are reported by `memory-errors`.
-//! - Uses of a sync object that nothing orders with its initialisation or destruction, unless a schedule has them in the
-//!   wrong order, which is a misuse: the functions for both are no accesses of memory.
+//! - Plain accesses of a sync object's own memory that nothing orders with a use of the object, such as the stores of a
+//!   static initialiser: any number may name an object, also the address of what it protects.
 //! - If the allocator is not known, memory may have been reused unnoticed, and nothing is reported.
 //!
 //! Cost: docs/races.md; all accesses become events.
@@ -32,17 +35,19 @@ mod tests;
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, RaceRemark, RacingAccess};
 use crate::observe::{
-    AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, SavedState,
+    AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, ObjectId, ObjectUse,
+    SavedState, UseKind,
 };
 use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::heap::BlockRef;
 use coyote_instrumenter::Points;
-use coyote_strategies::{OpKind, Operation, WorkerId};
+use coyote_strategies::{Class, OpKind, Operation, WorkerId};
 use order::{Atomic, Order};
 use rules::Remarks;
 pub use rules::{Rules, Suppression, Watched};
 use shadow::{Found, How, Shadow, What};
+use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
@@ -55,6 +60,8 @@ const BYTES_MAX: u32 = 1 << 20;
 pub struct Races {
     order: Order,
     shadow: Shadow,
+    /// The uses of sync objects, by the objects' addresses.
+    objects: BTreeMap<Class, Shadow>,
     exchange: Option<Exchange>,
     stronger: Option<Stronger>,
     rules: Arc<Rules>,
@@ -105,10 +112,7 @@ impl Detector for Races {
     }
 
     fn begin(&mut self, _: &GuestState<'_>) {
-        let Races { order, shadow, exchange, stronger: _, rules: _, remarks: _ } = self;
-        order.clear();
-        shadow.clear();
-        *exchange = None;
+        self.clear();
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) -> Option<Finding> {
@@ -118,6 +122,7 @@ impl Detector for Races {
                 self.order.synchronise(sync);
                 None
             }
+            Event::Use(using) => self.using(state, using),
             Event::Fence { worker, site } => {
                 let known = (*site != Operation::NO_SITE).then(|| state.ordered_site(*worker, *site));
                 if let Atomicity::Fence(ordering) =
@@ -130,7 +135,9 @@ impl Detector for Races {
             Event::Heap { change, .. } => {
                 let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
                 for (address, bytes) in [old, change.new].into_iter().flatten() {
-                    self.shadow.forget(address.into(), bytes.into());
+                    for shadow in std::iter::once(&mut self.shadow).chain(self.objects.values_mut()) {
+                        shadow.forget(address.into(), bytes.into());
+                    }
                     self.order.forget(address.into(), bytes.into());
                     self.order.forget_annotations(address, bytes);
                 }
@@ -146,24 +153,21 @@ impl Detector for Races {
 
     fn restore(&mut self, saved: &SavedState) {
         match saved.get::<Races>() {
-            Some(Races { order, shadow, exchange, .. }) => {
+            Some(Races { order, shadow, objects, exchange, .. }) => {
                 self.order.clone_from(order);
                 self.shadow.clone_from(shadow);
+                self.objects.clone_from(objects);
                 self.exchange = *exchange;
             }
-            None => {
-                self.order.clear();
-                self.shadow.clear();
-                self.exchange = None;
-            }
+            None => self.clear(),
         }
     }
 
     /// Two orders of steps that lead to the same state of the program may have different races ahead of them.
     fn digest(&self) -> Option<u128> {
-        let Races { order, shadow, exchange: _, stronger: _, rules: _, remarks: _ } = self;
+        let Races { order, shadow, objects, exchange: _, stronger: _, rules: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
-        (order, shadow).hash(&mut hasher);
+        (order, shadow, objects).hash(&mut hasher);
         Some(hasher.digest128())
     }
 
@@ -195,6 +199,15 @@ impl Races {
         Races { stronger: Some(stronger), ..Races::default() }
     }
 
+    /// Forgets the iteration.
+    fn clear(&mut self) {
+        let Races { order, shadow, objects, exchange, stronger: _, rules: _, remarks: _ } = self;
+        order.clear();
+        shadow.clear();
+        objects.values_mut().for_each(Shadow::clear);
+        *exchange = None;
+    }
+
     /// The orderings of a site, strengthened if it is one of [`Stronger`].
     fn strengthened(&self, site: u32, mut orders: Orders) -> Orders {
         let Some(Stronger { release, acquire }) = self.stronger else { return orders };
@@ -208,18 +221,18 @@ impl Races {
         orders
     }
 
+    /// Whether an access of the worker can be in a race.
+    fn may_race(state: &GuestState<'_>, worker: WorkerId) -> bool {
+        let runtime = state.runtime;
+        // What a worker does before there is a second one happens before everything that others do. All other workers
+        // are suspended while an invariant is evaluated.
+        runtime.workers().len() > 1 && runtime.heap.is_known() && !runtime.worker(worker).watches
+    }
+
     fn access(&mut self, state: &GuestState<'_>, access: &MemoryAccess) -> Option<Finding> {
-        // What a worker does before there is a second one happens before everything that others do.
-        if state.runtime.workers().len() == 1 {
-            return None;
-        }
         let exchange = self.exchange.take();
-        if !state.runtime.heap.is_known() {
-            return None;
-        }
         let MemoryAccess { worker, address, bytes, writes, in_section, .. } = *access;
-        // All other workers are suspended while an invariant is evaluated.
-        if state.runtime.worker(worker).watches {
+        if !Races::may_race(state, worker) {
             return None;
         }
         let what = What {
@@ -228,6 +241,7 @@ impl Races {
             site: access.site,
             step: state.runtime.steps() as u32,
             ordering: None,
+            object: None,
         };
         let ordering = match access.source {
             AccessSource::Operation(_) if access.site == Operation::NO_SITE => return None,
@@ -280,6 +294,32 @@ impl Races {
     ) -> Option<Finding> {
         let what = What { ordering: atomic.as_ref().map(|atomic| atomic.ordering), ..what };
         let found = look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
+        self.finding(state, found, worker, how, what)
+    }
+
+    /// The finding at an operation on a sync object.
+    fn using(&mut self, state: &GuestState<'_>, using: &ObjectUse) -> Option<Finding> {
+        let ObjectUse { worker, object: ObjectId { class, address }, kind, in_section, site } = *using;
+        if !Races::may_race(state, worker) {
+            return None;
+        }
+        let step = state.runtime.steps() as u32;
+        let what = What { address, bytes: 1, site, step, ordering: None, object: Some((class, kind)) };
+        let uses = kind == UseKind::Uses;
+        let how = How { writes: !uses, atomic: uses, in_section };
+        let found = self.objects.entry(class).or_default().access(worker, self.order.now(worker), how, what);
+        self.finding(state, found, worker, how, what)
+    }
+
+    /// The first race of an access with one of the accesses in `found` that is a bug by the rules.
+    fn finding(
+        &mut self,
+        state: &GuestState<'_>,
+        found: Found,
+        worker: WorkerId,
+        how: How,
+        what: What,
+    ) -> Option<Finding> {
         let (first, second) = found.into_iter().find_map(|first| {
             let first = described(state, first.worker, first.how, first.what);
             let second = described(state, worker, how, what);
@@ -325,14 +365,16 @@ fn atomic(access: &MemoryAccess, ordering: Ordering, state: &GuestState<'_>) -> 
 }
 
 fn described(state: &GuestState<'_>, worker: WorkerId, how: How, what: What) -> RacingAccess {
-    let What { address, bytes, site, step, ordering } = what;
+    let What { address, bytes, site, step, ordering, object } = what;
     // An access that only counts as atomic since it may be one is not called so.
     let is_known = site == Operation::NO_SITE || state.orderings().of(site) != Atomicity::Unknown;
     let how = How { atomic: how.atomic && is_known, ..how };
     let ordering = ordering.filter(|_| how.atomic);
     let ordering = ordering.map_or(String::new(), |ordering| format!(" ({})", ordering.name()));
     RacingAccess {
-        how: format!("{}{ordering}", how.name()).into(),
+        how: object
+            .map_or_else(|| format!("{}{ordering}", how.name()).into(), |(_, kind)| kind.name().into()),
+        object: object.map(|(class, _)| ObjectId { class, address }),
         address,
         bytes,
         worker,

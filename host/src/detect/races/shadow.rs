@@ -6,8 +6,9 @@
 //! the bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
 
 use crate::detect::clock::Clock;
+use crate::observe::UseKind;
 use coyote_abi::Ordering;
-use coyote_strategies::WorkerId;
+use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub struct What {
     pub step: u32,
     /// The ordering of an atomic access.
     pub ordering: Option<Ordering>,
+    /// For an operation on a sync object, the object's class and what the operation does to it.
+    pub object: Option<(Class, UseKind)>,
 }
 
 /// The accesses that an access is in a race with.

@@ -89,7 +89,7 @@ impl Detector {
                     ordering,
                 });
                 let how = How { writes, atomic: atomic.is_some(), in_section };
-                let what = What { address, bytes, site: 0, step: index as u32, ordering };
+                let what = What { address, bytes, site: 0, step: index as u32, ordering, object: None };
                 let race = super::look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
                 race.first().map(|first| first.what.step as usize)
             }

@@ -150,21 +150,29 @@ fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
 }
 
 /// The accesses of a data race, in their order.
-fn race(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
+fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
     let Evidence::Race { first, second } = &bug.evidence else { return None };
     let overlaps = |access: &&SharedAccess, of: &RacingAccess| {
         access.raw.address < u64::from(of.address) + u64::from(of.bytes)
             && u64::from(of.address) < access.raw.address + u64::from(access.raw.bytes)
     };
-    let made = |of: &RacingAccess| {
-        let own = facts.moments.iter().rev().filter(|moment| moment.worker == of.worker);
-        let mut own = own.filter(|moment| moment.step <= of.step);
-        own.find_map(|moment| Some((moment, moment.accesses.iter().find(|access| overlaps(access, of))?)))
-    };
-    let (earlier, access) = made(first)?;
-    let (memory, same) = match (facts.names.memory)(access) {
-        Some(known) => (format!("`{}`", known.name), "it"),
-        None => (amount(first.bytes), "them"),
+    let own = facts.moments.iter().rev().filter(|moment| moment.worker == first.worker);
+    let mut own = own.filter(|moment| moment.step <= first.step);
+    let (earlier, memory, same) = match first.object {
+        Some(object) => {
+            let is = |moment: &&Moment| matches!(moment.act, Act::Object { address, .. } if address == u64::from(object.address));
+            (own.find(is)?, facts.object(object), "it")
+        }
+        None => {
+            let accessed = |moment: &'a Moment| {
+                Some((moment, moment.accesses.iter().find(|access| overlaps(access, first))?))
+            };
+            let (earlier, access) = own.find_map(accessed)?;
+            match (facts.names.memory)(access) {
+                Some(known) => (earlier, format!("`{}`", known.name), "it"),
+                None => (earlier, amount(first.bytes), "them"),
+            }
+        }
     };
     let same = if (second.address, second.bytes) == (first.address, first.bytes) {
         same.to_string()
@@ -188,6 +196,11 @@ fn race(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
 
 /// The verb for an access of this kind: `atomically reads (Relaxed)`.
 fn verb(how: &str) -> String {
+    match how {
+        "initialisation" => return "initialises".into(),
+        "destruction" => return "destroys".into(),
+        _ => {}
+    }
     let (how, ordering) =
         how.split_once(" (").map_or((how, String::new()), |(how, rest)| (how, format!(" ({rest}")));
     match how.split_once(' ') {

@@ -35,6 +35,10 @@ impl Renderer for Text {
 
     fn test_finished(&mut self, out: &mut dyn Write, test: &TestReport) -> io::Result<()> {
         write!(out, "{}", bugs::descriptions(test, self.explore, &self.options))?;
+        let output = test.first_output.trim_end();
+        if self.options.nocapture && test.bugs.is_empty() && !output.is_empty() {
+            writeln!(out, "... Output of the first iteration:\n{output}")?;
+        }
         match (&test.search, self.options.stats) {
             (Some(search), false) => writeln!(out, "{}", search_line(test, search))?,
             (None, false) => writeln!(out, "{}", test.statistics.line(test.elapsed))?,

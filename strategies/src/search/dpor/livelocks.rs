@@ -69,9 +69,11 @@ impl<S: System> Dpor<S> {
         let (mut stack, mut seen) = (Vec::new(), BTreeSet::new());
         let (mut steps, mut cut) = (0, false);
         loop {
-            let fingerprint = system.fingerprint();
+            let fingerprint = system.fingerprint_of_program();
             match system.status() {
-                Status::Passed | Status::Bug | Status::Abandoned => return (Reach::AnEnd, stack),
+                Status::Passed | Status::Abandoned => return (Reach::AnEnd, stack),
+                // Equal states of the program may have different data races ahead of them.
+                Status::Bug => return (Reach::AnEnd, Vec::new()),
                 Status::Unfinished => cut = true,
                 _ if self.ending.contains(&fingerprint) => return (Reach::AnEnd, stack),
                 _ if seen.insert(fingerprint) => {

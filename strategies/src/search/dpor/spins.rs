@@ -15,6 +15,11 @@
 //! class would be cut differently. So a cycle also counts if other workers made steps within it that could be
 //! executed before or after it.
 //!
+//! **Detectors.** States of the program are compared, without what a detector of data races knows: its clocks differ
+//! after each round in which the worker synchronises. One round shows all races that several would. Knowledge only
+//! grows: what an access of the first round is ordered after, one of a later round is, too. And a later step that is
+//! ordered after the last round is ordered after all rounds before it.
+//!
 //! **Detection.** States are compared once a worker has made several steps in succession and has returned to
 //! the same operation (Brent 1980), so programs without such loops cost almost nothing. The steps after the
 //! first cycle are undone: the search prefers the worker that made the last step, so a worker that spins
@@ -152,7 +157,7 @@ impl<S: System> Dpor<S> {
         if !again && mark.is_some() && !run.is_power_of_two() {
             return false;
         }
-        let fingerprint = system.fingerprint();
+        let fingerprint = system.fingerprint_of_program();
         if again && mark.is_some_and(|mark| mark.fingerprint == fingerprint) {
             return true;
         }
@@ -169,10 +174,10 @@ impl<S: System> Dpor<S> {
         let events = self.clocks.events().len();
         let first = events - self.nodes.last().expect("the present state").run as usize;
         self.visit(system, self.clocks.events()[first].decisions.start);
-        let mut passed = vec![system.fingerprint()];
+        let mut passed = vec![system.fingerprint_of_program()];
         for event in first..events {
             self.repeat(system, event);
-            let fingerprint = system.fingerprint();
+            let fingerprint = system.fingerprint_of_program();
             if passed.contains(&fingerprint) {
                 return self.cut(event + 1);
             }
@@ -225,9 +230,9 @@ impl<S: System> Dpor<S> {
         let own: Vec<usize> = (start..events.len()).filter(|e| events[*e].process == process).collect();
         self.visit(system, depth);
         let mut back = others.into_iter().all(|event| self.can_repeat(system, event));
-        let before = system.fingerprint();
+        let before = system.fingerprint_of_program();
         back = back && own.into_iter().all(|event| self.can_repeat(system, event));
-        back = back && before == system.fingerprint();
+        back = back && before == system.fingerprint_of_program();
         self.visit(system, self.nodes.len() - 1);
         back
     }
