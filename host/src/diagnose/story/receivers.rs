@@ -50,10 +50,11 @@ pub fn names(
     named.into_iter().filter(|(_, name)| is_only(name)).collect()
 }
 
-/// `wait` of `<Condvar>::wait::<T>`.
+/// `wait` of `<Condvar>::wait::<T>`, and `flockfile` of the C library's `__coyote_flockfile`, as programs call it.
 fn last_segment(function: &str) -> String {
     let plain = without_generics(function);
-    plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.').to_string()
+    let last = plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.');
+    last.strip_prefix("__coyote_").unwrap_or(last).to_string()
 }
 
 /// The object of the call at a column: the last part of the receiver, or the first argument of a function. `callee`:
@@ -103,11 +104,13 @@ mod tests {
             ("    pthread_mutex_lock(&forks[i]);", 4, None, None),
             ("    pthread_mutex_lock(&table->left);", 4, None, Some("left")),
             ("    pthread_cond_wait(&changed, &lock);", 4, None, Some("changed")),
+            ("    flockfile(stdout);", 4, Some("flockfile"), Some("stdout")),
             ("    x = 1;", 4, None, None),
             ("", 4, None, None),
         ] {
             assert_eq!(receiver(text, column, callee).as_deref(), name, "{text}");
         }
         assert_eq!(last_segment("<coyote::sync::Condvar>::wait::<State>"), "wait");
+        assert_eq!(last_segment("__coyote_flockfile"), "flockfile");
     }
 }

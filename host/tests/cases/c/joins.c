@@ -17,6 +17,7 @@
 // run: -i 500 --test files_order --test foreign
 // exit: 2
 // line: bug in test files_order: deadlock
+// line: waits to lock `stderr`, which worker 0.0 holds
 // line: bug in test foreign: misuse: funlockfile: the caller does not hold the file's lock
 #define _GNU_SOURCE
 #include "coyote.h"
