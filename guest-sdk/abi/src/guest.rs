@@ -183,6 +183,13 @@ pub const IMPORTS: &[Import] = &[
         "Destroys the mutex; a bug of the guest if a worker holds it or waits for it.",
     ),
     point(
+        "mutex_discard",
+        &[("mutex", I32)],
+        Some(I32),
+        OpKind::Destroy,
+        "Destroys the mutex, also one that a worker holds (C11); a bug of the guest if a worker waits for it.",
+    ),
+    point(
         "mutex_lock",
         &[("mutex", I32), ("timeout_ns", I64)],
         Some(I32),

@@ -123,6 +123,11 @@ uint32_t coyote_raw_mutex_init(uint32_t mutex, uint32_t kind);
 COYOTE_IMPORT("mutex_destroy")
 uint32_t coyote_raw_mutex_destroy(uint32_t mutex);
 
+/* Destroys the mutex, also one that a worker holds (C11); a bug of the guest if a
+ * worker waits for it. (point) */
+COYOTE_IMPORT("mutex_discard")
+uint32_t coyote_raw_mutex_discard(uint32_t mutex);
+
 /* Locks the mutex. By its holder: EDEADLK if it is error-checking, EAGAIN if a
  * recursive one is locked too often; a normal one blocks. (point) */
 COYOTE_IMPORT("mutex_lock")

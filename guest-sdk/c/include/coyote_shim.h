@@ -74,6 +74,8 @@ int __coyote_result(int __error);
 int __coyote_thrd(int __error);
 /* The same of mtx_unlock, of which an error is a bug: the caller does not hold the mutex. */
 int __coyote_mtx_unlocked(const volatile void *__mutex, int __error);
+/* The same of cnd_wait and cnd_timedwait. */
+int __coyote_cnd_waited(const volatile void *__mutex, int __error);
 
 /* A thread before it is started, or NULL if there is no memory for it; and where its stack is. */
 pthread_t __coyote_prepare(const pthread_attr_t *__attributes, uint32_t __entry, uint32_t __argument);

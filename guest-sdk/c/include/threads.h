@@ -92,8 +92,9 @@ COYOTE_INLINE int mtx_init(mtx_t *__mutex, int __kind) {
                                                   __coyote_new_mutex(__mutex, &__attributes)));
 }
 
+/* C only forbids that a thread waits for the mutex: one that is held can be destroyed. */
 COYOTE_INLINE void mtx_destroy(mtx_t *__mutex) {
-  __coyote_destroyed(__mutex, (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex)));
+  __coyote_destroyed(__mutex, (int)coyote_raw_mutex_discard(__coyote_mutex(__mutex)));
 }
 
 COYOTE_INLINE int mtx_lock(mtx_t *__mutex) {
@@ -126,9 +127,10 @@ COYOTE_INLINE void cnd_destroy(cnd_t *__condvar) {
   __coyote_destroyed(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar)));
 }
 
+/* As of unlocks, C leaves it undefined what a wait by a thread that does not hold the mutex does. */
 COYOTE_INLINE int cnd_wait(cnd_t *__condvar, mtx_t *__mutex) {
-  return __coyote_thrd((int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex),
-                                                    COYOTE_NO_TIMEOUT));
+  return __coyote_cnd_waited(__mutex, (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar),
+                                                                   __coyote_mutex(__mutex), COYOTE_NO_TIMEOUT));
 }
 
 COYOTE_INLINE int cnd_timedwait(cnd_t *__restrict __condvar, mtx_t *__restrict __mutex,
@@ -137,8 +139,8 @@ COYOTE_INLINE int cnd_timedwait(cnd_t *__restrict __condvar, mtx_t *__restrict _
   if (__span < 0) {
     return thrd_error;
   }
-  return __coyote_thrd(
-      (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex), __span));
+  return __coyote_cnd_waited(
+      __mutex, (int)coyote_raw_condvar_wait(__coyote_condvar(__condvar), __coyote_mutex(__mutex), __span));
 }
 
 COYOTE_INLINE int cnd_signal(cnd_t *__condvar) {

@@ -156,6 +156,13 @@ int __coyote_mtx_unlocked(const volatile void *mutex, int error) {
   return thrd_success;
 }
 
+int __coyote_cnd_waited(const volatile void *mutex, int error) {
+  if (error == EPERM) {
+    __coyote_misuse(mutex, "cnd_wait: the caller does not hold the mutex");
+  }
+  return __coyote_thrd(error);
+}
+
 int __coyote_once_begin(const volatile void *once) {
   return *(const volatile int *)once == 0;
 }

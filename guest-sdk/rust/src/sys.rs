@@ -173,6 +173,7 @@ mod tests {
         "futex_wait64",
         "mutex_init",
         "mutex_destroy",
+        "mutex_discard",
         "rwlock_init",
         "rwlock_destroy",
         "condvar_init",

@@ -38,6 +38,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         "sleep"(nanoseconds: i64) = 0u32, Request::Sleep { span_ns: nanoseconds.max(0) as u64 };
         "mutex_init"(mutex: u32, kind: u32) -> error = mutex, init(Mutex, mutex, kind);
         "mutex_destroy"(mutex: u32) -> error = mutex, destroy(Mutex, mutex);
+        "mutex_discard"(mutex: u32) -> error = mutex, Request::Discard { mutex };
         "mutex_lock"(mutex: u32, timeout_ns: i64) -> error = mutex, lock(Lock::Mutex(mutex), timeout_ns);
         "mutex_try_lock"(mutex: u32) -> error = mutex, try_lock(Lock::Mutex(mutex));
         "mutex_unlock"(mutex: u32) -> error = mutex, unlock(Mutex, mutex);

@@ -205,10 +205,25 @@ impl Runtime {
 
     /// Puts an object back into its initial state. The error says which worker still uses it.
     pub(super) fn forget(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
+        let user = self.holder(id, place).or_else(|| self.waiter(id, place));
+        self.forget_unused(place, user)
+    }
+
+    /// Puts a mutex back into its initial state, also one that is held. The error says which worker waits for it.
+    pub(super) fn discard(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
+        if !self.holders(place).is_empty() {
+            // Its holder does not hold it any more.
+            self.synchronise(HbObject::Object(place), SyncKind::Release);
+        }
+        let user = self.waiter(id, place);
+        self.forget_unused(place, user)
+    }
+
+    fn forget_unused(&mut self, place: ObjectId, user: Option<ObjectState>) -> Result<(), ObjectState> {
         self.touch_place(place, Effect::Write);
         let access = identity(Effect::Write, place);
         self.footprint.touch(access.class, access.effect, access.object);
-        if let Some(user) = self.user(id, place).filter(|_| !self.mutant(Mutant::DestroyedUnseen)) {
+        if let Some(user) = user.filter(|_| !self.mutant(Mutant::DestroyedUnseen)) {
             return Err(user);
         }
         self.sync.forget(place);
@@ -216,15 +231,17 @@ impl Runtime {
         Ok(())
     }
 
-    /// The use of an object by a worker that holds it or waits for it. Workers that are about to begin do not
-    /// count.
-    fn user(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
-        if let Some(holder) = self.holders(place).first() {
-            return Some(match *holder == id {
-                true => ObjectState::HeldByItself,
-                false => ObjectState::Held { by: vec![self.title(*holder)] },
-            });
-        }
+    /// The use of an object by a worker that holds it.
+    fn holder(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
+        let holder = *self.holders(place).first()?;
+        Some(match holder == id {
+            true => ObjectState::HeldByItself,
+            false => ObjectState::Held { by: vec![self.title(holder)] },
+        })
+    }
+
+    /// The use of an object by a worker that waits for it. Workers that are about to begin do not count.
+    fn waiter(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
         let waits = |w: &WorkerId| {
             let worker = self.worker(*w);
             let in_queue = worker.waiting && worker.wake.is_none() && worker.request.queue() == Some(place);

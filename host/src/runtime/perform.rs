@@ -117,6 +117,13 @@ impl Runtime {
                 Ok(()) => Performed::Continue(errno::SUCCESS.into()),
                 Err(state) => misused(Act::Destroy, place, state),
             },
+            Request::Discard { mutex } => {
+                let place = ObjectId { class: Class::Mutex, address: mutex };
+                match self.discard(id, place) {
+                    Ok(()) => Performed::Continue(errno::SUCCESS.into()),
+                    Err(state) => misused(Act::Destroy, place, state),
+                }
+            }
             Request::SemaphoreValue { semaphore } => {
                 // Unlike a try-lock that fails, this depends on every change of the value.
                 self.footprint.touch(Class::Semaphore, Effect::Write, semaphore.into());

@@ -54,6 +54,10 @@ pub enum Request {
     Destroy {
         place: ObjectId,
     },
+    /// Destroys a mutex that workers may hold.
+    Discard {
+        mutex: u32,
+    },
     SemaphoreValue {
         semaphore: u32,
     },

@@ -103,6 +103,8 @@ pub static CLASSES: &[Class] = &[
             "K($r, pthread_mutex_init(&mutex[$b], NULL));",
             "if (mtx_lock(&mtx) == thrd_success) { {*} mtx_unlock(&mtx); }",
             "K($r, mtx_trylock(&mtx));",
+            "mtx_destroy(&mtx);",
+            "mtx_init(&mtx, mtx_plain);",
             "o.$v = $k;",
             "K($r, o.$v);",
         ],

@@ -44,6 +44,7 @@ pub const MUTEXES: Pool = Pool {
         LockFor(0, 5),
         LockFor(0, 9),
         MutexDestroy(0),
+        MutexDiscard(0),
     ],
 };
 
@@ -57,6 +58,7 @@ pub const RECURSIVE: Pool = Pool {
         TryLock(2),
         LockFor(2, 5),
         MutexDestroy(2),
+        MutexDiscard(2),
         MutexInit(2, 3),
     ],
 };

@@ -191,11 +191,14 @@ fn errors() {
     passed(&[SemaphoreInit(0, 1), Down(0), TryDown(0), DownFor(0, 1)], &[0, 0, again, timed_out]);
     passed(&[Up(0), Up(0), Value(0), Down(0), Value(0)], &[0, 0, 2, 0, 1]);
     passed(&[BarrierInit(0, 0), BarrierInit(0, 1), Arrive(0), Arrive(0)], &[invalid, 0, SERIAL, SERIAL]);
+    passed(&[Lock(0), MutexDiscard(0), TryLock(0), Unlock(0)], &[0, 0]);
+    passed(&[MutexInit(2, 1), Lock(2), Lock(2), MutexDiscard(2), MutexInit(2, 1), Lock(2)], &[0; 6]);
     for misuse in [
         &[Unlock(0)][..],
         &[RwUnlock(0)],
         &[Arrive(0)],
         &[Lock(0), MutexDestroy(0)],
+        &[Lock(0), MutexDiscard(0), Unlock(0)],
         &[Lock(0), MutexInit(0, 1)],
         &[Read(0), RwDestroy(0)],
         &[BarrierInit(0, 1), BarrierDestroy(0), Arrive(0)],

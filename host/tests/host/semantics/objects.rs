@@ -135,6 +135,10 @@ impl Objects {
             MutexDestroy(m) => done(&mut |o| {
                 o.kinds.remove(&m);
             }),
+            MutexDiscard(m) => done(&mut |o| {
+                o.kinds.remove(&m);
+                o.locked.remove(&m);
+            }),
             RwDestroy(_) | CondvarDestroy(_) => done(&mut |_| {}),
             SemaphoreInit(s, value) => done(&mut |o| {
                 o.values.insert(s, value);
@@ -190,7 +194,7 @@ impl Objects {
     /// Whether two calls are about the same object, the first one initialising or destroying it.
     pub fn same(disturbing: Action, call: Action) -> bool {
         match (disturbing, call) {
-            (MutexInit(m, 0..=2) | MutexDestroy(m), Lock(n)) => m == n,
+            (MutexInit(m, 0..=2) | MutexDestroy(m) | MutexDiscard(m), Lock(n)) => m == n,
             (RwDestroy(l), Read(n) | Write(n)) => l == n,
             (SemaphoreInit(s, _) | SemaphoreDestroy(s), Down(n)) => s == n,
             _ => false,

@@ -8,6 +8,8 @@ pub enum Action {
     /// Mutex and kind.
     MutexInit(u32, u32),
     MutexDestroy(u32),
+    /// Destroys a mutex that may be held.
+    MutexDiscard(u32),
     Lock(u32),
     /// With a timeout in nanoseconds, as everything that ends in `For`.
     LockFor(u32, u64),
@@ -167,6 +169,7 @@ fn call(action: Action) -> String {
     match action {
         MutexInit(m, kind) => with("mutex_init", MUTEXES, m, kind),
         MutexDestroy(m) => of("mutex_destroy", MUTEXES, m),
+        MutexDiscard(m) => of("mutex_discard", MUTEXES, m),
         Lock(m) => span("mutex_lock", MUTEXES, m, -1),
         LockFor(m, ns) => span("mutex_lock", MUTEXES, m, ns as i64),
         TryLock(m) => of("mutex_try_lock", MUTEXES, m),
