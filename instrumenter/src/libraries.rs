@@ -110,7 +110,7 @@ pub const UNNOTICED: &[&str] = &[
 /// point precedes them.
 pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_{pthread,thrd}_detach",
-    "__coyote_pthread_{key_delete,setspecific}",
+    "__coyote_pthread_{key_delete,setspecific,getconcurrency,setconcurrency}",
     "__coyote_tss_{delete,set}",
     "__coyote_destroy_values",
     "__coyote_atomic_*",

@@ -29,6 +29,8 @@ extern "C" {
 
 #define PTHREAD_MUTEX_STALLED 0
 #define PTHREAD_MUTEX_ROBUST 1
+#define PTHREAD_MUTEX_STALLED_NP PTHREAD_MUTEX_STALLED
+#define PTHREAD_MUTEX_ROBUST_NP PTHREAD_MUTEX_ROBUST
 
 #define PTHREAD_PRIO_NONE 0
 #define PTHREAD_PRIO_INHERIT 1
@@ -63,6 +65,7 @@ extern "C" {
 #define PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP PTHREAD_MUTEX_INITIALIZER
 #define PTHREAD_COND_INITIALIZER {{{0}}}
 #define PTHREAD_RWLOCK_INITIALIZER {{{0}}}
+#define PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP PTHREAD_RWLOCK_INITIALIZER
 #define PTHREAD_ONCE_INIT 0
 
 #ifndef PTHREAD_STACK_MIN
@@ -148,6 +151,11 @@ __attribute__((__noreturn__)) COYOTE_INLINE void pthread_exit(void *__result) {
   __builtin_unreachable();
 }
 
+COYOTE_INLINE int pthread_yield(void) {
+  coyote_raw_yield();
+  return 0;
+}
+
 int pthread_detach(pthread_t __id);
 pthread_t pthread_self(void);
 int pthread_equal(pthread_t __a, pthread_t __b);
@@ -157,8 +165,10 @@ int pthread_getname_np(pthread_t __id, char *__name, size_t __size);
 /* Signal 0 checks whether the thread exists; others are not supported. */
 int pthread_kill(pthread_t __id, int __signal);
 int pthread_atfork(void (*__prepare)(void), void (*__parent)(void), void (*__child)(void));
+/* The same clock for all threads: clocks of processor time show virtual time. */
 int pthread_getcpuclockid(pthread_t __id, clockid_t *__clock);
 
+/* Kept, without an effect. */
 int pthread_getconcurrency(void);
 int pthread_setconcurrency(int __level);
 int pthread_getschedparam(pthread_t __id, int *__restrict __policy,

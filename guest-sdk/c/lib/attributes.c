@@ -29,8 +29,11 @@ int __coyote_pthread_attr_getstacksize(const pthread_attr_t *restrict attributes
 }
 PUBLIC(pthread_attr_getstacksize);
 
+/* No stack can be larger: what is added to its size must not wrap around. */
+#define STACK_MAX (SIZE_MAX / 4)
+
 int __coyote_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size) {
-  if (size < PTHREAD_STACK_MIN) {
+  if (size < PTHREAD_STACK_MIN || size > STACK_MAX) {
     return EINVAL;
   }
   WORD(attributes, STACK_SIZE) = size;
@@ -46,7 +49,7 @@ int __coyote_pthread_attr_getstack(const pthread_attr_t *restrict attributes, vo
 PUBLIC(pthread_attr_getstack);
 
 int __coyote_pthread_attr_setstack(pthread_attr_t *attributes, void *stack, size_t size) {
-  if (size < PTHREAD_STACK_MIN) {
+  if (size < PTHREAD_STACK_MIN || size > STACK_MAX) {
     return EINVAL;
   }
   WORD(attributes, STACK) = (unsigned long)stack;
@@ -155,14 +158,14 @@ KEEP_BITS(rwlockattr, pshared, SHARED_SHIFT, 1, PTHREAD_PROCESS_SHARED)
 PLAIN(barrierattr)
 KEEP_BITS(barrierattr, pshared, SHARED_SHIFT, 1, PTHREAD_PROCESS_SHARED)
 
-/* ---- Of condition variables: the word is the clock, NULL for the default ---- */
+/* ---- Of condition variables, which take the clock ---- */
 
 PLAIN(condattr)
+KEEP_BITS(condattr, pshared, SHARED_SHIFT, 1, PTHREAD_PROCESS_SHARED)
 
 int __coyote_pthread_condattr_getclock(const pthread_condattr_t *restrict attributes,
                                        clockid_t *restrict clock) {
-  clockid_t set = (clockid_t)(size_t)attributes->__attr;
-  *clock = set ? set : CLOCK_REALTIME;
+  *clock = attributes->__attr & COYOTE_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
   return 0;
 }
 PUBLIC(pthread_condattr_getclock);
@@ -171,21 +174,8 @@ int __coyote_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t
   if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) {
     return EINVAL;
   }
-  attributes->__attr = (unsigned)(size_t)clock;
+  unsigned others = attributes->__attr & ~COYOTE_MONOTONIC;
+  attributes->__attr = clock == CLOCK_MONOTONIC ? others | COYOTE_MONOTONIC : others;
   return 0;
 }
 PUBLIC(pthread_condattr_setclock);
-
-int __coyote_pthread_condattr_getpshared(const pthread_condattr_t *restrict attributes,
-                                         int *restrict shared) {
-  (void)attributes;
-  *shared = PTHREAD_PROCESS_PRIVATE;
-  return 0;
-}
-PUBLIC(pthread_condattr_getpshared);
-
-int __coyote_pthread_condattr_setpshared(pthread_condattr_t *attributes, int shared) {
-  (void)attributes;
-  return (unsigned)shared > PTHREAD_PROCESS_SHARED ? EINVAL : 0;
-}
-PUBLIC(pthread_condattr_setpshared);

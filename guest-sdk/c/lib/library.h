@@ -18,6 +18,9 @@
 
 #define KEYS 128
 
+/* The bit of a condition variable's attributes that chooses CLOCK_MONOTONIC instead of CLOCK_REALTIME. */
+#define COYOTE_MONOTONIC 1u
+
 struct value {
   void *pointer;
   /* Of the key, when this was set: an older one means none. */

@@ -14,8 +14,8 @@
 #define DESTROYED 0xdead0b1eu
 /* In the first word of a semaphore that was initialised: it has no static initialiser. */
 #define INITIALISED 0x5e3a0b1eu
-/* The index of the word in which a condition variable stores its clock. */
-#define CLOCK_WORD 4
+/* The index of the word in which a condition variable stores its attributes. */
+#define ATTRIBUTES_WORD 4
 
 _Noreturn void __coyote_unusable(const volatile void *object, const char *what, const char *how) {
   const char *parts[] = {what, " is used ", how, NULL};
@@ -58,7 +58,7 @@ uint32_t __coyote_new_mutex(volatile void *mutex, const void *attributes) {
 
 uint32_t __coyote_new_condvar(volatile void *condvar, const void *attributes) {
   *(volatile pthread_cond_t *)condvar = (pthread_cond_t){0};
-  ((volatile unsigned *)condvar)[CLOCK_WORD] = attributes ? *(const unsigned *)attributes : 0;
+  ((volatile unsigned *)condvar)[ATTRIBUTES_WORD] = attributes ? *(const unsigned *)attributes : 0;
   return COYOTE_ADDRESS(condvar);
 }
 
@@ -120,8 +120,8 @@ int64_t __coyote_span(clockid_t clock, const struct timespec *until) {
 }
 
 int64_t __coyote_condvar_span(const pthread_cond_t *condvar, const struct timespec *until) {
-  clockid_t clock = (clockid_t)(size_t)((const unsigned *)condvar)[CLOCK_WORD];
-  return __coyote_span(clock ? clock : CLOCK_REALTIME, until);
+  unsigned attributes = ((const unsigned *)condvar)[ATTRIBUTES_WORD];
+  return __coyote_span(attributes & COYOTE_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME, until);
 }
 
 int __coyote_without_time(int error) {

@@ -4,16 +4,23 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
+#include <unistd.h>
 
 /* ---- One processor, no priorities, no children, no cancellation ---- */
 
+static int concurrency;
+
 int __coyote_pthread_getconcurrency(void) {
-  return 0;
+  return concurrency;
 }
 PUBLIC(pthread_getconcurrency);
 
 int __coyote_pthread_setconcurrency(int level) {
-  return level < 0 ? EINVAL : 0;
+  if (level < 0) {
+    return EINVAL;
+  }
+  concurrency = level;
+  return 0;
 }
 PUBLIC(pthread_setconcurrency);
 
@@ -38,57 +45,36 @@ int __coyote_pthread_setschedprio(pthread_t thread, int priority) {
 }
 PUBLIC(pthread_setschedprio);
 
+/* A bound of the priorities of a policy. */
+PRIVATE int bound_of_priority(int policy, int real_time) {
+  switch (policy) {
+  case SCHED_FIFO:
+  case SCHED_RR:
+    return real_time;
+  case SCHED_OTHER:
+  case SCHED_BATCH:
+  case SCHED_IDLE:
+    return 0;
+  default:
+    return __coyote_result(EINVAL);
+  }
+}
+
 int __coyote_sched_get_priority_max(int policy) {
-  return policy == SCHED_FIFO || policy == SCHED_RR ? 99 : 0;
+  return bound_of_priority(policy, 99);
 }
 PUBLIC(sched_get_priority_max);
 
 int __coyote_sched_get_priority_min(int policy) {
-  return policy == SCHED_FIFO || policy == SCHED_RR ? 1 : 0;
+  return bound_of_priority(policy, 1);
 }
 PUBLIC(sched_get_priority_min);
-
-int __coyote_sched_getcpu(void) {
-  return 0;
-}
-PUBLIC(sched_getcpu);
-
-int __coyote_cpu_count(const cpu_set_t *set) {
-  int count = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    count += CPU_ISSET(cpu, set);
-  }
-  return count;
-}
-
-int __coyote_pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set) {
-  (void)thread;
-  if (size < sizeof(unsigned long)) {
-    return EINVAL;
-  }
-  __builtin_memset(set, 0, size);
-  set->__bits[0] = 1;
-  return 0;
-}
-PUBLIC(pthread_getaffinity_np);
-
-int __coyote_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set) {
-  (void)thread, (void)size, (void)set;
-  return 0;
-}
-PUBLIC(pthread_setaffinity_np);
 
 int __coyote_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
   (void)prepare, (void)parent, (void)child;
   return 0; /* there is no fork */
 }
 PUBLIC(pthread_atfork);
-
-int __coyote_pthread_getcpuclockid(pthread_t thread, clockid_t *clock) {
-  (void)thread, (void)clock;
-  return ENOENT;
-}
-PUBLIC(pthread_getcpuclockid);
 
 /* Nothing cancels a thread, but a library may set the state and restore what was set before. */
 PRIVATE int set_kept(char *kept, int value, int last, int *old) {
@@ -141,6 +127,14 @@ int __coyote_thrd_sleep(const struct timespec *span, struct timespec *rest) {
 PUBLIC(thrd_sleep);
 
 /* ---- Not supported ---- */
+
+unsigned __coyote_alarm(unsigned seconds) {
+  if (seconds) {
+    __coyote_unsupported("alarm: there are no signals");
+  }
+  return 0;
+}
+PUBLIC(alarm);
 
 int __coyote_pthread_cancel(pthread_t thread) {
   (void)thread;

@@ -268,6 +268,18 @@ int __coyote_pthread_kill(pthread_t thread, int signal) {
 }
 PUBLIC(pthread_kill);
 
+int __coyote_pthread_getcpuclockid(pthread_t thread, clockid_t *clock) {
+  known(thread, "pthread_getcpuclockid");
+#ifdef CLOCK_THREAD_CPUTIME_ID
+  *clock = CLOCK_THREAD_CPUTIME_ID;
+  return 0;
+#else
+  (void)clock;
+  return ENOENT;
+#endif
+}
+PUBLIC(pthread_getcpuclockid);
+
 void __coyote__pthread_cleanup_push(struct __ptcb *handler, void (*function)(void *), void *argument) {
   struct __pthread *self = __coyote_self();
   handler->__f = function;
