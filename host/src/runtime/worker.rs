@@ -150,6 +150,7 @@ impl Request {
         match self {
             Request::Init { place, .. } => smallvec![(place, UseKind::Begins)],
             Request::Destroy { place } => smallvec![(place, UseKind::Ends)],
+            Request::Discard { mutex } => smallvec![(object(Class::Mutex, mutex), UseKind::Ends)],
             Request::Lock { lock, .. } | Request::TryLock { lock } => uses(lock.place()),
             Request::Unlock { place } => uses(place),
             Request::Notify { place, .. } if place.class != Class::Futex => uses(place),
