@@ -2,7 +2,7 @@
 //! iterations, and every bug replays in another process.
 //!
 //! "Found within N" means: by at least 95 % of the consecutive seeds from 0, which are 100 when soaking
-//! (`COYOTE_HOST_ITERATIONS`), and 40 otherwise.
+//! (`COYOTE_HOST_ITERATIONS`), and 20 otherwise.
 
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
@@ -136,7 +136,7 @@ impl Expected {
 
 /// The number of seeds of "found within".
 fn seeds() -> u64 {
-    if guest::soaking() { 100 } else { 40 }
+    if guest::soaking() { 100 } else { 20 }
 }
 
 /// Iterations within which a bug must be found if no number is stated.
@@ -340,7 +340,7 @@ fn bugs_replay_in_another_process() {
             arguments.extend(["--strategy", strategy]);
         }
         // The tests of shrinking minimise all of them.
-        if number % 4 != 0 {
+        if number % 8 != 0 {
             arguments.extend(["--no-shrink", "--no-experiments"]);
         }
         let found = process::run(directory.path(), &arguments);
