@@ -122,7 +122,8 @@ impl RaceProbe {
 
 impl Observer for RaceProbe {
     fn interest(&self) -> Interest {
-        Interest::STEPS | Interest::STACKS | Interest::ACCESSES | Interest::SYNC | Interest::WORKERS
+        let stacks = Interest::STEPS | Interest::STACKS;
+        stacks | Interest::ACCESSES | Interest::SYNC | Interest::USES | Interest::WORKERS
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {

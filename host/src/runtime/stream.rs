@@ -57,6 +57,8 @@ bitflags::bitflags! {
         const FENCES = 1 << 13;
         /// A monitor has been hot for too long.
         const OVERHEATED = 1 << 14;
+        /// The sync objects that operations are given.
+        const USES = 1 << 15;
 
         /// Interests for which an access must not be executed without asking, so that no lease is given.
         const ASKS = Self::STEPS.bits() | Self::FENCES.bits() | Self::ACCESSES.bits() | Self::VETOES.bits() | Self::STACKS.bits();
@@ -121,7 +123,8 @@ impl Event<'_> {
             Event::Step(_) => Interest::STEPS,
             Event::Fence { .. } => Interest::FENCES,
             Event::Access(_) => Interest::ACCESSES,
-            Event::Sync(_) | Event::Use(_) => Interest::SYNC,
+            Event::Sync(_) => Interest::SYNC,
+            Event::Use(_) => Interest::USES,
             Event::Heap { .. } => Interest::HEAP,
             Event::Spawned { .. } | Event::Started(_) | Event::Woken { .. } | Event::Ended(_) => {
                 Interest::WORKERS
@@ -390,7 +393,7 @@ impl Runtime {
     /// Records which sync objects the operation uses that the worker is about to execute.
     #[inline]
     pub(super) fn used(&mut self, id: WorkerId, request: Request) {
-        if self.stream.wants(Interest::SYNC) {
+        if self.stream.wants(Interest::USES) {
             self.push_uses(id, request);
         }
     }

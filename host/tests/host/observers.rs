@@ -131,6 +131,7 @@ fn only_what_is_wanted_is_told() {
             (Interest::STEPS, "Step"),
             (Interest::ACCESSES, "Access"),
             (Interest::SYNC, "Sync"),
+            (Interest::USES, "Use"),
             (Interest::HEAP, "Heap"),
             (Interest::empty(), "nothing"),
         ] {

@@ -108,7 +108,7 @@ const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plai
 
 impl Detector for Races {
     fn interest(&self) -> Interest {
-        Interest::FENCES | Interest::ACCESSES | Interest::SYNC | Interest::HEAP
+        Interest::FENCES | Interest::ACCESSES | Interest::SYNC | Interest::USES | Interest::HEAP
     }
 
     fn begin(&mut self, _: &GuestState<'_>) {
