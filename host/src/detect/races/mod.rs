@@ -167,7 +167,9 @@ impl Detector for Races {
     fn digest(&self) -> Option<u128> {
         let Races { order, shadow, objects, exchange: _, stronger: _, rules: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
-        (order, shadow, objects).hash(&mut hasher);
+        (order, shadow).hash(&mut hasher);
+        // Earlier iterations leave empty shadows.
+        objects.iter().filter(|(_, shadow)| !shadow.is_empty()).for_each(|object| object.hash(&mut hasher));
         Some(hasher.digest128())
     }
 

@@ -138,6 +138,11 @@ impl Hash for Shadow {
 }
 
 impl Shadow {
+    /// Whether it has no access.
+    pub fn is_empty(&self) -> bool {
+        self.pages.iter().all(|page| page.used == 0)
+    }
+
     pub fn clear(&mut self) {
         self.index.clear();
         for mut page in self.pages.drain(..) {

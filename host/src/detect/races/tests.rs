@@ -1,8 +1,9 @@
 //! Random executions, in which races must be those of the definition: by the graph of happens-before.
 
+use super::Races;
 use super::order::{Atomic, Order};
 use super::shadow::{How, Shadow, What};
-use crate::observe::{HbObject, SyncEvent, SyncKind};
+use crate::observe::{Detector as _, HbObject, SyncEvent, SyncKind, UseKind};
 use crate::runtime::ObjectId;
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
@@ -257,4 +258,18 @@ fn agrees_with_the_definitions() {
         }
     }
     assert!(races > 10_000 && long > 100, "{races} races, {long} executions without one");
+}
+
+#[test]
+fn an_earlier_iteration_is_no_part_of_the_digest() {
+    let mut races = Races::default();
+    let fresh = races.digest();
+    let how = How { writes: true, atomic: false, in_section: false };
+    let object = Some((Class::Mutex, UseKind::Begins));
+    let what = What { address: 8, bytes: 1, site: 0, step: 1, ordering: None, object };
+    let now = races.order.now(WorkerId(0)).clone();
+    races.objects.entry(Class::Mutex).or_default().access(WorkerId(0), &now, how, what);
+    assert_ne!(races.digest(), fresh);
+    races.clear();
+    assert_eq!(races.digest(), fresh);
 }
