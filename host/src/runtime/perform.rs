@@ -61,7 +61,7 @@ impl Runtime {
             return self.waited(id, request);
         }
         if !worker.waiting {
-            self.used(id, request);
+            self.used(id, || request.uses());
         }
         match request {
             Request::Step => Performed::Continue(0),

@@ -27,7 +27,7 @@
 //! - Accesses of the worker-local word ([`super::worker_local_word`]).
 
 use super::heap::Change;
-use super::{FaultClass, ObjectId, Request, Runtime};
+use super::{FaultClass, ObjectId, Runtime};
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
@@ -392,16 +392,15 @@ impl Runtime {
 
     /// Records which sync objects the operation uses that the worker is about to execute.
     #[inline]
-    pub(super) fn used(&mut self, id: WorkerId, request: Request) {
-        if self.stream.wants(Interest::USES) {
-            self.push_uses(id, request);
+    pub(super) fn used<T>(&mut self, id: WorkerId, uses: impl FnOnce() -> T)
+    where
+        T: IntoIterator<Item = (ObjectId, UseKind)>,
+    {
+        if !self.stream.wants(Interest::USES) {
+            return;
         }
-    }
-
-    #[cold]
-    fn push_uses(&mut self, id: WorkerId, request: Request) {
         let (in_section, site) = (self.worker(id).atomic_depth > 0, self.pending(id).operation.site);
-        for (object, kind) in request.uses() {
+        for (object, kind) in uses() {
             self.stream.push(Event::Use(ObjectUse { worker: id, object, kind, in_section, site }));
         }
     }
