@@ -32,8 +32,9 @@ public:
       entry *done = first;
       first = done->next;
       if (done->condvar) {
-        done->held->unlock();
+        // In this order (LWG 3343): whoever gets the mutex may destroy the condition variable.
         done->condvar->notify_all();
+        done->held->unlock();
       } else {
         done->state->__make_ready();
         done->state->__release_shared();

@@ -361,10 +361,9 @@ impl Runtime {
                 };
                 add(place.class, effect, place.address);
             }
-            Request::Init { place, .. } | Request::Destroy { place } | Request::Notify { place, .. } => {
+            Request::Init { place, .. } | Request::Destroy { place, .. } | Request::Notify { place, .. } => {
                 add(place.class, Effect::Write, place.address);
             }
-            Request::Discard { mutex } => add(Class::Mutex, Effect::Write, mutex),
             Request::SemaphoreValue { semaphore } => add(Class::Semaphore, Effect::Write, semaphore),
             Request::BarrierWait { barrier } if !worker.waiting => {
                 add(Class::Barrier, Effect::Write, barrier);

@@ -196,7 +196,6 @@ impl Runtime {
     /// Whether a worker can be picked, and if not, how the test has ended.
     #[inline]
     pub fn progress(&self) -> Progress {
-        let main_ended = self.pending[self.first as usize].state == WorkerState::Ended;
         if self.killed() {
             return match self.assumed_away {
                 true => Progress::AssumedAway,
@@ -206,7 +205,7 @@ impl Runtime {
         if !self.enabled.is_empty() || self.clock.earliest().is_some() {
             return Progress::Ready;
         }
-        self.quiescent(main_ended)
+        self.quiescent()
     }
 
     /// Whether the first worker has ended and its end also ends all others.
@@ -225,14 +224,14 @@ impl Runtime {
         self.ids().filter(move |w| blocked(w) && !self.worker(*w).watches)
     }
 
-    pub(super) fn quiescent(&self, main_ended: bool) -> Progress {
+    fn quiescent(&self) -> Progress {
         if self.assumed_away {
             return Progress::AssumedAway;
         }
         let blocked: Vec<WorkerId> = self.blocked().collect();
         let expected =
             |w: &WorkerId| !self.holds(*w) && (self.workers[w.index()].detached || !self.joins_visible);
-        if !main_ended || !self.over && !blocked.iter().all(expected) {
+        if !self.main_has_ended() || !self.over && !blocked.iter().all(expected) {
             return Progress::Deadlock;
         }
         Progress::Over { left_blocked: blocked }

@@ -197,29 +197,21 @@ impl Runtime {
         if !SyncObjects::allows(place.class, value) {
             return Ok(errno::EINVAL);
         }
-        self.forget(id, place)?;
+        self.forget(id, place, false)?;
         self.sync.init(place, value);
         self.changed(place);
         Ok(0)
     }
 
-    /// Puts an object back into its initial state. The error says which worker still uses it.
-    pub(super) fn forget(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
-        let user = self.holder(id, place).or_else(|| self.waiter(id, place));
-        self.forget_unused(place, user)
-    }
-
-    /// Puts a mutex back into its initial state, also one that is held. The error says which worker waits for it.
-    pub(super) fn discard(&mut self, id: WorkerId, place: ObjectId) -> Result<(), ObjectState> {
-        if !self.holders(place).is_empty() {
+    /// Puts an object back into its initial state. `held`: a worker may hold it. The error says which worker still uses
+    /// it.
+    pub(super) fn forget(&mut self, id: WorkerId, place: ObjectId, held: bool) -> Result<(), ObjectState> {
+        let holder = self.holder(id, place);
+        if held && holder.is_some() {
             // Its holder does not hold it any more.
             self.synchronise(HbObject::Object(place), SyncKind::Release);
         }
-        let user = self.waiter(id, place);
-        self.forget_unused(place, user)
-    }
-
-    fn forget_unused(&mut self, place: ObjectId, user: Option<ObjectState>) -> Result<(), ObjectState> {
+        let user = holder.filter(|_| !held).or_else(|| self.waiter(id, place));
         self.touch_place(place, Effect::Write);
         let access = identity(Effect::Write, place);
         self.footprint.touch(access.class, access.effect, access.object);

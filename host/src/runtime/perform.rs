@@ -113,17 +113,10 @@ impl Runtime {
                 Ok(error) => Performed::Continue(error.into()),
                 Err(state) => misused(Act::Init, place, state),
             },
-            Request::Destroy { place } => match self.forget(id, place) {
+            Request::Destroy { place, held } => match self.forget(id, place, held) {
                 Ok(()) => Performed::Continue(errno::SUCCESS.into()),
                 Err(state) => misused(Act::Destroy, place, state),
             },
-            Request::Discard { mutex } => {
-                let place = ObjectId { class: Class::Mutex, address: mutex };
-                match self.discard(id, place) {
-                    Ok(()) => Performed::Continue(errno::SUCCESS.into()),
-                    Err(state) => misused(Act::Destroy, place, state),
-                }
-            }
             Request::SemaphoreValue { semaphore } => {
                 // Unlike a try-lock that fails, this depends on every change of the value.
                 self.footprint.touch(Class::Semaphore, Effect::Write, semaphore.into());

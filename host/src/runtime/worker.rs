@@ -51,12 +51,10 @@ pub enum Request {
         place: ObjectId,
         value: u32,
     },
+    /// `held`: a worker may hold the object.
     Destroy {
         place: ObjectId,
-    },
-    /// Destroys a mutex that workers may hold.
-    Discard {
-        mutex: u32,
+        held: bool,
     },
     SemaphoreValue {
         semaphore: u32,
@@ -149,8 +147,7 @@ impl Request {
         let uses = |object| smallvec![(object, UseKind::Uses)];
         match self {
             Request::Init { place, .. } => smallvec![(place, UseKind::Begins)],
-            Request::Destroy { place } => smallvec![(place, UseKind::Ends)],
-            Request::Discard { mutex } => smallvec![(object(Class::Mutex, mutex), UseKind::Ends)],
+            Request::Destroy { place, .. } => smallvec![(place, UseKind::Ends)],
             Request::Lock { lock, .. } | Request::TryLock { lock } => uses(lock.place()),
             Request::Unlock { place } => uses(place),
             Request::Notify { place, .. } if place.class != Class::Futex => uses(place),

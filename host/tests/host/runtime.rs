@@ -539,7 +539,7 @@ fn each_operation_says_what_it_touches() {
     execute(&mut r, FIRST, Request::Unlock { place: place(Mutex, 8) }, &[]);
     check("it is unlocked once", touched(&r), vec![(Other, Read, identity(8))]);
     execute(&mut r, FIRST, Request::Unlock { place: place(Mutex, 8) }, &[]);
-    execute(&mut r, FIRST, Request::Destroy { place: place(Mutex, 8) }, &[]);
+    execute(&mut r, FIRST, Request::Destroy { place: place(Mutex, 8), held: false }, &[]);
     check("it is destroyed", touched(&r), vec![(Mutex, Write, 8), (Other, Write, identity(8))]);
     execute(&mut r, SECOND, Request::TryLock { lock: MUTEX }, &[0]);
     assert!(touched(&r).contains(&(Mutex, TryAcquire, 8)), "a try that succeeds: {:?}", touched(&r));
