@@ -38,7 +38,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         "sleep"(nanoseconds: i64) = 0u32, Request::Sleep { span_ns: nanoseconds.max(0) as u64 };
         "mutex_init"(mutex: u32, kind: u32) -> error = mutex, init(Mutex, mutex, kind);
         "mutex_destroy"(mutex: u32) -> error = mutex, destroy(Mutex, mutex);
-        "mutex_discard"(mutex: u32) -> error = mutex, Request::Destroy { place: ObjectId { class: Mutex, address: mutex }, held: true };
+        "mutex_discard"(mutex: u32) -> error = mutex, discard(Mutex, mutex);
         "mutex_lock"(mutex: u32, timeout_ns: i64) -> error = mutex, lock(Lock::Mutex(mutex), timeout_ns);
         "mutex_try_lock"(mutex: u32) -> error = mutex, try_lock(Lock::Mutex(mutex));
         "mutex_unlock"(mutex: u32) -> error = mutex, unlock(Mutex, mutex);
@@ -91,6 +91,11 @@ fn init(class: Class, address: u32, value: u32) -> Request {
 
 fn destroy(class: Class, address: u32) -> Request {
     Request::Destroy { place: ObjectId { class, address }, held: false }
+}
+
+/// Destroys an object that a worker may hold.
+fn discard(class: Class, address: u32) -> Request {
+    Request::Destroy { place: ObjectId { class, address }, held: true }
 }
 
 fn lock(lock: Lock, timeout_ns: i64) -> Request {
