@@ -268,10 +268,7 @@ impl Host {
         self.lease.heap_changed(&change);
         self.scheduler.runtime.stream.push(Event::Heap { worker, change });
         if let Some(weak) = &mut self.scheduler.runtime.weak {
-            let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
-            for (address, bytes) in [old, change.new].into_iter().flatten() {
-                weak.forget(address, bytes);
-            }
+            weak.heap(worker, &change);
         }
         let effect = if self.scheduler.runtime.requests_are_ordered() { Effect::Write } else { Effect::Read };
         let footprint = &mut self.scheduler.runtime.footprint;

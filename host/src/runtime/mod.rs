@@ -37,6 +37,7 @@ mod enabled;
 mod faults;
 pub mod files;
 mod footprint;
+pub mod freed;
 mod harness;
 pub mod heap;
 pub mod idle;

@@ -1,5 +1,5 @@
 //! Weak memory (`--memory weak`) of real modules: litmus tests as wasm, whose executions have exactly the
-//! outcomes of RC11 by its axioms. `host/src/runtime/weak/tests.rs` compares the model itself.
+//! outcomes of RC11 and C++20 by their axioms. `host/src/runtime/weak/tests.rs` compares the model itself.
 
 #[path = "../../src/runtime/weak/naive.rs"]
 mod naive;
@@ -144,7 +144,7 @@ fn expected(program: &Program) -> BTreeSet<Seen> {
 }
 
 #[test]
-fn modules_have_the_outcomes_of_rc11() {
+fn modules_have_the_outcomes_of_the_axioms() {
     let mut weak_ones = 0;
     for index in 0..PROGRAMS {
         let program = naive::random(&mut ChoiceRng::new(Iteration { seed: 0x6d_6f64, index }));

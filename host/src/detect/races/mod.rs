@@ -132,8 +132,12 @@ impl Detector for Races {
                 }
                 None
             }
-            Event::Heap { change, .. } => {
+            Event::Heap { worker, change } => {
                 let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
+                if state.runtime.workers().len() > 1 {
+                    old.iter().for_each(|(address, bytes)| self.order.free(*worker, *address, *bytes));
+                    change.new.iter().for_each(|(address, bytes)| self.order.allocate(*worker, *address, *bytes));
+                }
                 for (address, bytes) in [old, change.new].into_iter().flatten() {
                     for shadow in std::iter::once(&mut self.shadow).chain(self.objects.values_mut()) {
                         shadow.forget(address.into(), bytes.into());

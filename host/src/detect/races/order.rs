@@ -4,9 +4,11 @@
 //! its worker's knowledge on to a worker that reads it by an acquire, or that reads it and then makes an acquire fence.
 //! Read-modify-writes also pass on what the store before them passed on (the release sequence); every other store
 //! begins anew. Sequentially consistent accesses are acquires and releases: the order of all of them makes no edge.
+//!
+//! **Blocks.** Freeing one happens before the allocations that hand out its memory again ([`Freed`]).
 
 use crate::detect::clock::Clock;
-use crate::observe::{HbObject, Join, Released, SyncEvent};
+use crate::observe::{Freed, HbObject, Join, Released, SyncEvent};
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
@@ -47,6 +49,7 @@ pub struct Order {
     objects: BTreeMap<HbObject, Released<Clock>>,
     locations: BTreeMap<u64, Location>,
     near: Near,
+    freed: Freed<Clock>,
 }
 
 /// A filter that says where locations may be: a bit for each eight bytes of memory, many of which share one. Most
@@ -102,6 +105,7 @@ impl Order {
         self.objects.clear();
         self.locations.clear();
         self.near = Near::default();
+        self.freed.clear();
     }
 
     #[inline]
@@ -202,6 +206,20 @@ impl Order {
             own.fenced = own.now.clone();
             own.now.advance(worker);
         }
+    }
+
+    /// Records that a worker frees this memory.
+    pub fn free(&mut self, worker: WorkerId, address: u32, bytes: u32) {
+        self.worker(worker);
+        let own = &mut self.workers[worker.index()].now;
+        self.freed.free(address, bytes, own);
+        own.advance(worker);
+    }
+
+    /// Adds the knowledge that a worker gets by an allocation of this memory.
+    pub fn allocate(&mut self, worker: WorkerId, address: u32, bytes: u32) {
+        self.worker(worker);
+        self.freed.allocate(address, bytes, &mut self.workers[worker.index()].now);
     }
 
     /// Forgets the annotations at these bytes, which have become other memory.

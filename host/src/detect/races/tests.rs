@@ -25,8 +25,9 @@ enum Act {
     },
     Fence(Ordering),
     Lock(SyncKind),
-    /// These bytes become other memory.
-    Forget {
+    /// An allocator takes back these bytes, or hands them out: they become other memory.
+    Heap {
+        frees: bool,
         address: u32,
         bytes: u32,
     },
@@ -41,10 +42,10 @@ struct Done {
 fn draw(rng: &mut StdRng) -> Done {
     let worker = rng.random_range(0..3);
     let ordering = ORDERINGS[rng.random_range(0..5)];
-    if rng.random_bool(0.03) {
+    if rng.random_bool(0.1) {
         // Some of them are larger than a page of the shadow.
         let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 3000][rng.random_range(0..4)]);
-        return Done { worker, act: Act::Forget { address, bytes } };
+        return Done { worker, act: Act::Heap { frees: rng.random_bool(0.5), address, bytes } };
     }
     let act = match rng.random_range(0..10) {
         0..4 => {
@@ -98,7 +99,12 @@ impl Detector {
                 self.order.fence(worker, ordering);
                 None
             }
-            Act::Forget { address, bytes } => {
+            Act::Heap { frees, address, bytes } => {
+                if frees {
+                    self.order.free(worker, address, bytes);
+                } else {
+                    self.order.allocate(worker, address, bytes);
+                }
                 self.shadow.forget(address.into(), bytes.into());
                 self.order.forget(address.into(), bytes.into());
                 None
@@ -136,6 +142,12 @@ impl Naive {
             }
             Act::Access { reads: true, ordering: Some(ordering), address, .. } if ordering.acquires() => {
                 edges.extend(self.synchronises(index, address));
+            }
+            Act::Heap { frees: false, address, bytes } => {
+                edges.extend((address..address + bytes).filter_map(|byte| {
+                    let last = (0..index).rev().find(|i| self.forgets(*i, byte))?;
+                    matches!(self.events[last].act, Act::Heap { frees: true, .. }).then_some(last)
+                }));
             }
             Act::Fence(ordering) if ordering.acquires() => {
                 for i in 0..index {
@@ -190,7 +202,7 @@ impl Naive {
 
     /// Whether an event turns a byte into other memory.
     fn forgets(&self, event: usize, byte: u32) -> bool {
-        let Act::Forget { address, bytes } = self.events[event].act else { return false };
+        let Act::Heap { address, bytes, .. } = self.events[event].act else { return false };
         (address..address + bytes).contains(&byte)
     }
 

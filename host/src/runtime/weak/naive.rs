@@ -2,7 +2,7 @@
 //! nothing with the operational model but the orderings.
 //!
 //! After Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing sequential consistency in C/C++11" (PLDI 2017), section 3,
-//! with C++20's release sequences (`rs = [W];(rf;rmw)*`). For tests.
+//! with C++20's release sequences (`rs = [W];(rf;rmw)*`), and beside it with C++20's order of SC events. For tests.
 
 use coyote_abi::Ordering;
 use coyote_strategies::rng::ChoiceRng;
@@ -49,6 +49,8 @@ pub type Outcome = (Vec<Vec<u64>>, Vec<u64>);
 pub struct Outcomes {
     /// Outcomes by the axioms of RC11.
     pub rc11: BTreeSet<Outcome>,
+    /// Those of them that C++20 allows.
+    pub cpp20: BTreeSet<Outcome>,
     /// Those of them where `po ∪ rf ∪ psc` has no cycle.
     pub ordered: BTreeSet<Outcome>,
     /// Outcomes if all accesses are sequentially consistent, and executed one after the other.
@@ -238,9 +240,12 @@ fn with_sources(ops: &[Instruction], sources: &[Option<usize>], program: &Progra
         });
         let last = order.iter().map(|order| events[*order.last().expect("the first is there")].value_written);
         let outcome: Outcome = (threads.collect(), last.collect());
-        let psc = graph.psc();
-        if psc.acyclic() {
+        if graph.psc(&graph.mo.or(&graph.fr())).acyclic() {
             outcomes.rc11.insert(outcome.clone());
+        }
+        let psc = graph.psc(&graph.eco());
+        if psc.acyclic() {
+            outcomes.cpp20.insert(outcome.clone());
         }
         if psc.or(&graph.po).or(&graph.rf).acyclic() {
             outcomes.ordered.insert(outcome.clone());
@@ -333,7 +338,8 @@ impl<'a> Graph<'a> {
         atomic && after && thin_air && self.hb.then(&self.eco().reflexive()).irreflexive()
     }
 
-    fn psc(&self) -> Relation {
+    /// The order of SC events that po and hb imply, and `coherence`: `mo ∪ fr` in RC11, `eco` in C++20 (P0668).
+    fn psc(&self, coherence: &Relation) -> Relation {
         let size = self.events.len();
         let is_sc = |event: &Event| event.op.is_some() && event.order == Ordering::SeqCst;
         let accesses = self.only(|event| is_sc(event) && event.location.is_some());
@@ -346,7 +352,7 @@ impl<'a> Graph<'a> {
             self.hb.has(a, b) && location(a).is_some() && location(a) == location(b)
         });
         let scb =
-            self.po.or(&elsewhere.then(&self.hb).then(&elsewhere)).or(&here).or(&self.mo).or(&self.fr());
+            self.po.or(&elsewhere.then(&self.hb).then(&elsewhere)).or(&here).or(coherence);
         let hb = self.hb.reflexive();
         let base = accesses.or(&fences.then(&hb)).then(&scb).then(&accesses.or(&hb.then(&fences)));
         let across = self.hb.or(&self.hb.then(&self.eco()).then(&self.hb));
