@@ -5,7 +5,7 @@
 mod kind;
 mod liveness;
 
-use crate::object_id::ObjectId;
+use crate::object_id::{ObjectId, UseKind};
 use crate::plural::{amount, counted};
 use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
@@ -229,11 +229,8 @@ pub struct Block {
 /// An access that takes part in a data race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RacingAccess {
-    /// Its kind, such as `atomic write`; of a sync object, `initialisation`, `use` or `destruction`.
-    pub how: Cow<'static, str>,
-    /// The sync object that is accessed, if the access is an operation on one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<ObjectId>,
+    /// What it is.
+    pub act: RacingAct,
     /// The first byte accessed.
     pub address: u32,
     /// The number of bytes.
@@ -249,10 +246,74 @@ pub struct RacingAccess {
 }
 
 impl RacingAccess {
+    /// The sync object that is accessed, if the access is an operation on one.
+    pub fn object(&self) -> Option<ObjectId> {
+        match self.act {
+            RacingAct::Use(object, _) => Some(object),
+            _ => None,
+        }
+    }
+
     /// The memory or the object that is accessed.
     pub fn accessed(&self) -> String {
-        self.object.map_or_else(|| amount(self.bytes), |object| format!("the {}", object.noun()))
+        self.object().map_or_else(|| amount(self.bytes), |object| format!("the {}", object.noun()))
     }
+}
+
+/// What a worker does in a data race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RacingAct {
+    /// It accesses memory.
+    Access {
+        /// Whether it writes.
+        writes: bool,
+        /// Whether the access is known to be atomic.
+        atomic: bool,
+        /// The ordering of an atomic access, if it is known.
+        ordering: Option<Cow<'static, str>>,
+    },
+    /// It performs an operation on a sync object.
+    Use(ObjectId, UseKind),
+    /// It allocates a block.
+    Allocation,
+    /// It frees a block.
+    Free,
+}
+
+impl RacingAct {
+    /// The noun for it in reports, such as `atomic write (Relaxed)`.
+    pub fn noun(&self) -> String {
+        match self {
+            RacingAct::Access { writes, atomic, ordering } => {
+                let noun = if *writes { "write" } else { "read" };
+                let atomic = if *atomic { "atomic " } else { "" };
+                format!("{atomic}{noun}{}", in_brackets(ordering.as_deref()))
+            }
+            RacingAct::Use(_, kind) => kind.name().into(),
+            RacingAct::Allocation => "allocation".into(),
+            RacingAct::Free => "free".into(),
+        }
+    }
+
+    /// The verb for it in reports, such as `atomically writes (Relaxed)`.
+    pub fn verb(&self) -> String {
+        match self {
+            RacingAct::Access { writes, atomic, ordering } => {
+                let verb = if *writes { "writes" } else { "reads" };
+                let atomically = if *atomic { "atomically " } else { "" };
+                format!("{atomically}{verb}{}", in_brackets(ordering.as_deref()))
+            }
+            RacingAct::Use(_, UseKind::Begins) => "initialises".into(),
+            RacingAct::Use(_, UseKind::Uses) => "uses".into(),
+            RacingAct::Use(_, UseKind::Ends) => "destroys".into(),
+            RacingAct::Allocation => "allocates".into(),
+            RacingAct::Free => "frees".into(),
+        }
+    }
+}
+
+fn in_brackets(ordering: Option<&str>) -> String {
+    ordering.map_or(String::new(), |ordering| format!(" ({ordering})"))
 }
 
 /// A data race that is no bug.
@@ -376,7 +437,7 @@ impl Evidence {
             Evidence::StackAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),
             Evidence::Race { first, second } => {
-                let RacingAccess { how, address, .. } = second;
+                let RacingAccess { act, address, .. } = second;
                 let (size, other) = (second.accessed(), first.accessed());
                 let place = if first.address == *address {
                     String::new()
@@ -384,8 +445,10 @@ impl Evidence {
                     format!(" at {:#x}", first.address)
                 };
                 format!(
-                    "{how} of {size} at {address:#x}, which nothing orders with the {} of {other}{place} by {}",
-                    first.how, first.title
+                    "{} of {size} at {address:#x}, which nothing orders with the {} of {other}{place} by {}",
+                    act.noun(),
+                    first.act.noun(),
+                    first.title
                 )
             }
             Evidence::Hot(monitor) => monitor.message(),

@@ -390,7 +390,7 @@ mod tests {
         };
         let mut detectors = Detectors::none();
         assert!(detectors.set("leaks", true) && !detectors.set("deadlock", false));
-        assert!(detectors.set("races", true));
+        assert!(detectors.set("block-races", true) && detectors.watches_all("races"));
         detectors.hot_steps_max = Some(70);
         detectors.races.suppressions =
             ["race:a*", "race:b"].into_iter().filter_map(Suppression::parse).collect();

@@ -4,7 +4,7 @@ mod searches;
 mod weak_memory;
 
 use crate::artifact::Artifact;
-use crate::detect::{DetectorEntry, Detectors, RACES, Suppression, USE_AFTER_RETURN};
+use crate::detect::{BLOCK_RACES, DetectorEntry, Detectors, RACES, Suppression, USE_AFTER_RETURN};
 use crate::machine::scheduler::Limits;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, Faults, Timers};
@@ -95,6 +95,7 @@ impl Settings {
         }
         if names(RACES) {
             settings.detectors.set(RACES, true);
+            settings.detectors.set(BLOCK_RACES, names(BLOCK_RACES));
             settings.detectors.races.suppressions = said("suppress").filter_map(Suppression::parse).collect();
         }
         settings

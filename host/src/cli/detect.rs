@@ -1,7 +1,7 @@
 //! Which detectors watch, on the command line.
 
 use crate::detect::races::Suppression;
-use crate::detect::{DETECTORS, DetectorEntry, Detectors, Switch};
+use crate::detect::{BLOCK_RACES, DETECTORS, DetectorEntry, Detectors, RACES, Switch};
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coyote_instrumenter::Options;
@@ -38,8 +38,10 @@ pub struct DetectArgs {
 pub enum RaceMode {
     /// Do not look for them
     Off,
-    /// Report a bug; look for them in 1 of 16 iterations of samplers, and not in searches
+    /// Report a bug; look for those of accesses in 1 of 16 iterations of samplers, and not in searches
     Some,
+    /// Report a bug, in all iterations and searches; to allocate a block, or to free it, is no access
+    Accesses,
     /// Add a note to the test, once for each pair of places
     Warn,
     /// Report a bug, in all iterations and searches
@@ -80,10 +82,17 @@ impl DetectArgs {
 
     fn switch(&self, detectors: &mut Detectors) {
         for (names, on) in self.choices() {
-            names.iter().for_each(|name| _ = detectors.set(name, on));
+            for name in names {
+                detectors.set(name, on);
+                if on && *name == RACES {
+                    detectors.set(BLOCK_RACES, true);
+                }
+            }
         }
         if let Some(mode) = self.races {
-            detectors.set("races", mode != RaceMode::Off);
+            let finds = mode != RaceMode::Off;
+            detectors.set(RACES, finds);
+            detectors.set(BLOCK_RACES, finds && mode != RaceMode::Accesses);
             detectors.races.warn = mode == RaceMode::Warn;
             if mode == RaceMode::Some {
                 *detectors = detectors.in_some();

@@ -54,7 +54,8 @@ pub struct DetectorEntry {
     pub needs_edges: bool,
     /// Checks that it can see anything in a module; the error says why not, and what to do.
     check: fn(&Artifact) -> Result<(), String>,
-    make: fn(&Detectors) -> Box<dyn Detector>,
+    /// `None`: the detector of another row does its work.
+    make: fn(&Detectors) -> Option<Box<dyn Detector>>,
 }
 
 /// How a detector is turned on and off.
@@ -74,6 +75,7 @@ pub enum Switch {
 
 /// Names of detectors that may watch only some executions.
 pub(crate) const RACES: &str = "races";
+pub(crate) const BLOCK_RACES: &str = "block-races";
 pub(crate) const USE_AFTER_RETURN: &str = "use-after-return";
 
 /// All detectors.
@@ -84,7 +86,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Always,
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(deadlock::Deadlock),
+        make: |_| Some(Box::new(deadlock::Deadlock)),
     },
     DetectorEntry {
         name: "memory-errors",
@@ -92,7 +94,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::MemoryErrors,
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(memory_errors::MemoryErrors),
+        make: |_| Some(Box::new(memory_errors::MemoryErrors)),
     },
     DetectorEntry {
         name: USE_AFTER_RETURN,
@@ -100,7 +102,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: true },
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(use_after_return::UseAfterReturn),
+        make: |_| Some(Box::new(use_after_return::UseAfterReturn)),
     },
     DetectorEntry {
         name: RACES,
@@ -108,7 +110,15 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: true },
         needs_edges: true,
         check: races::check,
-        make: |all| Box::new(races::Races::new(all.races.clone())),
+        make: |all| Some(Box::new(races::Races::new(all.races.clone(), all.has(BLOCK_RACES)))),
+    },
+    DetectorEntry {
+        name: BLOCK_RACES,
+        doc: "data races of accesses of a block with its allocation, or with its being freed: part of races",
+        switch: Switch::Set { default: false },
+        needs_edges: true,
+        check: |_| Ok(()),
+        make: |_| None,
     },
     DetectorEntry {
         name: "lock-order",
@@ -116,7 +126,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: false },
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(lock_order::LockOrder::default()),
+        make: |_| Some(Box::new(lock_order::LockOrder::default())),
     },
     DetectorEntry {
         name: "leaks",
@@ -124,7 +134,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: false },
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(leaks::Leaks),
+        make: |_| Some(Box::new(leaks::Leaks)),
     },
     DetectorEntry {
         name: "liveness",
@@ -132,7 +142,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Always,
         needs_edges: false,
         check: |_| Ok(()),
-        make: |_| Box::new(liveness::Liveness),
+        make: |_| Some(Box::new(liveness::Liveness)),
     },
     DetectorEntry {
         name: "lassos",
@@ -140,7 +150,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: false },
         needs_edges: false,
         check: rounds::check,
-        make: |_| Box::new(rounds::Rounds),
+        make: |_| Some(Box::new(rounds::Rounds)),
     },
     DetectorEntry {
         name: "starvation",
@@ -148,7 +158,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: false },
         needs_edges: false,
         check: rounds::check,
-        make: |_| Box::new(rounds::Rounds),
+        make: |_| Some(Box::new(rounds::Rounds)),
     },
     DetectorEntry {
         name: "good-samaritan",
@@ -156,7 +166,7 @@ pub static DETECTORS: &[DetectorEntry] = &[
         switch: Switch::Set { default: false },
         needs_edges: false,
         check: rounds::check,
-        make: |_| Box::new(rounds::Rounds),
+        make: |_| Some(Box::new(rounds::Rounds)),
     },
 ];
 
@@ -254,6 +264,7 @@ impl Detectors {
     pub fn in_some(&self) -> Detectors {
         let mut detectors = self.clone();
         detectors.set(RACES, true);
+        detectors.set(BLOCK_RACES, false);
         detectors.races.watched = Watched::Some;
         detectors
     }
@@ -271,8 +282,8 @@ impl Detectors {
         DETECTORS.iter().filter(|entry| self.has(entry.name) && !self.watches_all(entry.name)).collect()
     }
 
-    /// Creates a detector of the table with these rules.
-    pub(crate) fn create(&self, entry: &DetectorEntry) -> Box<dyn Detector> {
+    /// Creates the detector of a row with these rules, if it has one of its own.
+    pub(crate) fn create(&self, entry: &DetectorEntry) -> Option<Box<dyn Detector>> {
         (entry.make)(self)
     }
 
@@ -286,7 +297,14 @@ impl Detectors {
             false => self.on.remove(entry.name),
         };
         match entry.name {
-            RACES => self.races.watched = Watched::All,
+            RACES => {
+                self.races.watched = Watched::All;
+                // It is a part of them.
+                if !on {
+                    self.on.remove(BLOCK_RACES);
+                }
+            }
+            BLOCK_RACES if on => _ = self.set(RACES, true),
             USE_AFTER_RETURN => self.stacks = on,
             _ => {}
         }
@@ -333,7 +351,7 @@ impl Detectors {
         let on = |entry: &&DetectorEntry| {
             !matches!(entry.switch, Switch::Set { .. }) || self.watches_all(entry.name)
         };
-        let table = DETECTORS.iter().filter(on).map(|entry| (entry.make)(self));
+        let table = DETECTORS.iter().filter(on).filter_map(|entry| (entry.make)(self));
         table.chain(self.own.iter().map(|make| make())).collect()
     }
 

@@ -8,7 +8,7 @@
 //! schedules have none.
 
 use crate::detect::races::{Races, Stronger};
-use crate::evidence::{Evidence, RacingAccess};
+use crate::evidence::{Evidence, RacingAccess, RacingAct};
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::observe::heap_probe::ProbeHit;
@@ -33,7 +33,9 @@ pub fn history(
     let (probe, seen) = RaceProbe::new([first.clone(), second.clone()]);
     super::watched(execution, Box::new(probe), |execution| replay(execution, trace, false))?;
     let mut seen = seen.take();
-    let edge = missing_edge(execution, trace, &seen)?;
+    let of_block =
+        [first, second].iter().any(|access| matches!(access.act, RacingAct::Allocation | RacingAct::Free));
+    let edge = missing_edge(execution, trace, &seen, of_block)?;
     let [seen_first, seen_second] = std::mem::take(&mut seen.accesses).map(Option::unwrap_or_default);
     // For an access that is no scheduling point, the place is known, but not the stack.
     let stack = match first.location {
@@ -54,7 +56,7 @@ fn access(execution: &Execution, seen: &RaceSeen, access: &RacingAccess, of: See
     };
     AccessHistory {
         title: access.title.clone(),
-        how: access.how.clone().into_owned(),
+        how: access.act.noun(),
         value: of.value,
         locks: of.locks.iter().map(|lock| lock.title()).collect(),
         spawned: seen.spawned.get(&access.worker).map(past),
@@ -66,13 +68,14 @@ fn missing_edge(
     execution: &mut Execution,
     trace: &Trace,
     seen: &RaceSeen,
+    of_block: bool,
 ) -> Result<Option<MissingEdge>, MachineError> {
     let candidates = candidates(seen);
     if candidates.is_empty() {
         return Ok(None);
     }
     let races = |(write, read): &(SeenAtomic, SeenAtomic)| {
-        Races::with(Stronger { release: write.site, acquire: read.site })
+        Races::with(Stronger { release: write.site, acquire: read.site }, of_block)
     };
     let found = Arc::new(Mutex::new(vec![false; candidates.len()]));
     let trial = Trial { races: candidates.iter().map(races).collect(), found: found.clone() };

@@ -34,7 +34,7 @@ impl<'a> Watching<'a> {
     /// Of a module.
     pub fn new(artifact: &Artifact, settings: &'a Settings) -> Watching<'a> {
         let sampled = settings.sampled_detectors(artifact);
-        let detectors = sampled.into_iter().map(|entry| settings.detectors.create(entry)).collect();
+        let detectors = sampled.into_iter().filter_map(|entry| settings.detectors.create(entry)).collect();
         let watched = Settings { detectors: settings.detectors.in_all(), ..settings.clone() };
         Watching { detectors, watched, usual: settings }
     }

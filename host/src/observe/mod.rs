@@ -20,11 +20,11 @@ mod observers;
 pub mod race_probe;
 mod state;
 
-pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::freed::Freed;
+pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::released::{Join, Released};
 pub use crate::runtime::stream::{
-    AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind, UseKind,
+    AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind,
 };
 pub use crate::runtime::{ObjectId, Runtime};
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};

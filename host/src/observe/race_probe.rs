@@ -3,9 +3,10 @@
 
 use super::heap_probe::ProbeHit;
 use super::{Event, GuestState, HbObject, Interest, MemoryAccess, ObjectUse, Observer};
-use crate::evidence::RacingAccess;
+use crate::evidence::{RacingAccess, RacingAct};
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::ObjectId;
+use crate::runtime::heap::Change;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, WorkerId};
 use std::collections::BTreeMap;
@@ -74,20 +75,33 @@ impl RaceProbe {
     }
 
     /// Those of the two accesses that are this one.
-    fn racing(
+    fn racing<F: Fn(&RacingAct) -> bool>(
         &self,
         seen: &RaceSeen,
         state: &GuestState<'_>,
         worker: WorkerId,
         address: u64,
-        object: Option<ObjectId>,
-    ) -> impl Iterator<Item = usize> + use<> {
+        is_act: F,
+    ) -> impl Iterator<Item = usize> + use<F> {
         let is = |racing: &RacingAccess| {
             (racing.step, racing.worker) == (state.runtime.steps(), worker)
-                && (u64::from(racing.address), racing.object) == (address, object)
+                && u64::from(racing.address) == address
+                && is_act(&racing.act)
         };
         let both = [0, 1].map(|number| seen.accesses[number].is_none() && is(&self.accesses[number]));
         (0..2).filter(move |number| both[*number])
+    }
+
+    fn heap(&mut self, seen: &mut RaceSeen, state: &GuestState<'_>, worker: WorkerId, change: &Change) {
+        let freed = change.old.map(|(address, _)| (address, RacingAct::Free));
+        let allocated = change.new.map(|(address, _)| (address, RacingAct::Allocation));
+        for (address, act) in [freed, allocated].into_iter().flatten() {
+            for number in self.racing(seen, state, worker, address.into(), |other| *other == act) {
+                self.take(seen, number, state, None);
+                let access = &mut seen.accesses[number];
+                access.iter_mut().for_each(|access| access.stack = state.caller_of_allocator(worker));
+            }
+        }
     }
 
     /// Keeps what is known when an access is made.
@@ -102,7 +116,8 @@ impl RaceProbe {
 
     fn access(&mut self, seen: &mut RaceSeen, state: &GuestState<'_>, access: &MemoryAccess) {
         let (worker, address) = (access.worker, access.address);
-        for number in self.racing(seen, state, worker, address, None) {
+        for number in self.racing(seen, state, worker, address, |act| matches!(act, RacingAct::Access { .. }))
+        {
             let value = state.number(address, access.bytes).filter(|_| access.reads && !access.writes);
             self.wrote = number == 0 && access.writes;
             self.take(seen, number, state, value);
@@ -123,7 +138,7 @@ impl RaceProbe {
 impl Observer for RaceProbe {
     fn interest(&self) -> Interest {
         let stacks = Interest::STEPS | Interest::STACKS;
-        stacks | Interest::ACCESSES | Interest::SYNC | Interest::USES | Interest::WORKERS
+        stacks | Interest::ACCESSES | Interest::SYNC | Interest::USES | Interest::HEAP | Interest::WORKERS
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {
@@ -138,10 +153,17 @@ impl Observer for RaceProbe {
             Event::Access(access) => self.access(&mut seen, state, access),
             Event::Use(using) => {
                 let ObjectUse { worker, object, .. } = *using;
-                for number in self.racing(&seen, state, worker, object.address.into(), Some(object)) {
+                for number in self.racing(
+                    &seen,
+                    state,
+                    worker,
+                    object.address.into(),
+                    |act| matches!(act, RacingAct::Use(of, _) if *of == object),
+                ) {
                     self.take(&mut seen, number, state, None);
                 }
             }
+            Event::Heap { worker, change } => self.heap(&mut seen, state, *worker, change),
             Event::Sync(sync) => {
                 let HbObject::Object(object) = sync.object else { return };
                 if !matches!(object.class, Class::Mutex | Class::Rwlock) {

@@ -77,6 +77,13 @@ impl<'a> GuestState<'a> {
         self.stacks.stack(worker)
     }
 
+    /// The stack of a worker whose call of an allocator has just ended, without the allocator's function. Empty if it
+    /// cannot be known.
+    pub fn caller_of_allocator(&self, worker: WorkerId) -> Vec<Location> {
+        let stack = self.stack(worker).unwrap_or_default();
+        stack.into_iter().skip(1).collect()
+    }
+
     /// What an address in the stack of a worker belongs to: [`StackPlace::Other`] if that worker has ended or runs, or the
     /// bounds of its stack are not known.
     pub fn stack_place(&self, worker: WorkerId, address: u32) -> StackPlace {

@@ -182,7 +182,13 @@ impl Builder<'_> {
     /// A description of an access of a data race.
     fn racing(&self, access: &RacingAccess) -> String {
         let stack = frames::of(access.location.as_slice(), self.symbols);
-        format!("{} of {} by {} at {}", access.how, access.accessed(), access.title, frames::one_line(&stack))
+        format!(
+            "{} of {} by {} at {}",
+            access.act.noun(),
+            access.accessed(),
+            access.title,
+            frames::one_line(&stack)
+        )
     }
 
     /// A description of a worker's part in an inversion of locks.

@@ -1,7 +1,7 @@
 //! Tests with generated iterations, which are added one after the other and in parts.
 
 use super::*;
-use crate::evidence::{Evidence, Inversion, RacingAccess, Side};
+use crate::evidence::{Evidence, Inversion, RacingAccess, RacingAct, Side};
 use crate::outcome::Bug;
 use crate::runtime::ObjectId;
 use crate::trace::{Decision, Header, Trace, WorkerPath};
@@ -88,8 +88,7 @@ impl Numbers {
     /// Data races that are no bugs, some of them at equal places.
     fn races(&mut self) -> Vec<RaceRemark> {
         let mut access = |title: &str| RacingAccess {
-            how: "write".into(),
-            object: None,
+            act: RacingAct::Access { writes: true, atomic: false, ordering: None },
             address: 8,
             bytes: 4,
             worker: WorkerId(0),

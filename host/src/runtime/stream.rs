@@ -28,6 +28,7 @@
 
 use super::heap::Change;
 use super::{FaultClass, ObjectId, Runtime};
+use crate::object_id::UseKind;
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
 bitflags::bitflags! {
@@ -201,28 +202,6 @@ pub struct ObjectUse {
     /// Whether it is made within an atomic section.
     pub in_section: bool,
     pub site: u32,
-}
-
-/// What an operation does to a sync object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UseKind {
-    /// Initialises it.
-    Begins,
-    /// Uses it while it exists: no other worker may initialise or destroy it at the same time.
-    Uses,
-    /// Destroys it.
-    Ends,
-}
-
-impl UseKind {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            UseKind::Begins => "initialisation",
-            UseKind::Uses => "use",
-            UseKind::Ends => "destruction",
-        }
-    }
 }
 
 /// The object through which one step happens before another.

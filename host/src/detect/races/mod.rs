@@ -4,11 +4,16 @@
 //! Races are found by happens-before, after FastTrack (Flanagan, Freund, PLDI 2009): in every execution in which two
 //! accesses are in a race, at the second one, whichever came first. The iteration ends there.
 //!
+//! An allocator that hands out or takes back a block counts as a plain write of it, as in LLVM's ThreadSanitizer and in
+//! Miri: an access that nothing orders with the `free` may come after it in another execution. That can be turned off
+//! (`block-races`). The stack of a worker may be taken back before its last accesses.
+//!
 //! The operations on a sync object count as atomic reads, its initialisation and destruction as plain writes, of one byte
 //! that is apart from memory. (LLVM's ThreadSanitizer takes the first byte of the object instead.)
 //!
 //! - `order`: what orders accesses, with the memory orderings of atomics as the program's source
-//!   has them ([`crate::orderings`]); `shadow`: the accesses that a later one may be in a race with.
+//!   has them ([`crate::orderings`]); `shadow`: the accesses that a later one may be in a race with; `births`: who
+//!   allocated each block; `memory`: all three, to judge accesses.
 //!
 //! # What is not found
 //! - Accesses of which it is not known whether they are atomic, and orderings that are not known, which count as
@@ -19,13 +24,15 @@
 //! - Accesses within atomic functions and sections are in no race with each other: one section is executed at a time.
 //!   Sections and the library's atomic functions order nothing, so that a call of `malloc` hides no race. In functions
 //!   that the user left out, atomic accesses and fences count as sequentially consistent.
-//! - A block that is handed out or taken back is new memory. Accesses of freed memory are reported by `memory-errors`.
+//! - A block that is handed out is new memory. Accesses of freed memory are reported by `memory-errors`.
 //! - Plain accesses of a sync object's own memory that nothing orders with a use of the object, such as the stores of a
 //!   static initialiser: any number may name an object, also the address of what it protects.
 //! - If the allocator is not known, memory may have been reused unnoticed, and nothing is reported.
 //!
 //! Cost: docs/races.md; all accesses become events.
 
+mod births;
+mod memory;
 mod order;
 mod rules;
 mod shadow;
@@ -33,20 +40,22 @@ mod shadow;
 mod tests;
 
 use crate::artifact::Artifact;
-use crate::evidence::{Evidence, RaceRemark, RacingAccess};
+use crate::evidence::{Evidence, RaceRemark, RacingAccess, RacingAct};
+use crate::object_id::UseKind;
 use crate::observe::{
     AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, ObjectId, ObjectUse,
-    SavedState, UseKind,
+    SavedState,
 };
 use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
-use crate::runtime::heap::BlockRef;
+use crate::runtime::heap::{BlockRef, Change};
 use coyote_instrumenter::Points;
 use coyote_strategies::{Class, OpKind, Operation, WorkerId};
-use order::{Atomic, Order};
+use memory::{Memory, OF_BLOCK};
+use order::Atomic;
 use rules::Remarks;
 pub use rules::{Rules, Suppression, Watched};
-use shadow::{Found, How, Shadow, What};
+use shadow::{Found, How, Shadow, Special, What};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -58,13 +67,14 @@ const BYTES_MAX: u32 = 1 << 20;
 /// See the module's documentation.
 #[derive(Clone, Default)]
 pub struct Races {
-    order: Order,
-    shadow: Shadow,
+    memory: Memory,
     /// The uses of sync objects, by the objects' addresses.
     objects: BTreeMap<Class, Shadow>,
     exchange: Option<Exchange>,
     stronger: Option<Stronger>,
     rules: Arc<Rules>,
+    /// Whether to allocate a block, and to free it, counts as an access of it.
+    blocks: bool,
     /// Remarks of all iterations.
     remarks: Remarks,
 }
@@ -103,8 +113,9 @@ pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     Ok(())
 }
 
-/// The assumptions of a proof that there is no race.
-const ASSUMPTIONS: &[&str] = &["races only of accesses that are known to be plain"];
+/// The assumptions of a proof that there is no race. The last one: if blocks do not count.
+const ASSUMPTIONS: &[&str] =
+    &["races only of accesses that are known to be plain", "no races with allocations and frees of blocks"];
 
 impl Detector for Races {
     fn interest(&self) -> Interest {
@@ -119,7 +130,7 @@ impl Detector for Races {
         match event {
             Event::Access(access) => self.access(state, access),
             Event::Sync(sync) => {
-                self.order.synchronise(sync);
+                self.memory.order.synchronise(sync);
                 None
             }
             Event::Use(using) => self.using(state, using),
@@ -128,25 +139,11 @@ impl Detector for Races {
                 if let Atomicity::Fence(ordering) =
                     known.map_or(Atomicity::Fence(None), |site| state.orderings().of(site))
                 {
-                    self.order.fence(*worker, ordering.unwrap_or(Ordering::SeqCst));
+                    self.memory.order.fence(*worker, ordering.unwrap_or(Ordering::SeqCst));
                 }
                 None
             }
-            Event::Heap { worker, change } => {
-                let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
-                if state.runtime.workers().len() > 1 {
-                    old.iter().for_each(|(address, bytes)| self.order.free(*worker, *address, *bytes));
-                    change.new.iter().for_each(|(address, bytes)| self.order.allocate(*worker, *address, *bytes));
-                }
-                for (address, bytes) in [old, change.new].into_iter().flatten() {
-                    for shadow in std::iter::once(&mut self.shadow).chain(self.objects.values_mut()) {
-                        shadow.forget(address.into(), bytes.into());
-                    }
-                    self.order.forget(address.into(), bytes.into());
-                    self.order.forget_annotations(address, bytes);
-                }
-                None
-            }
+            Event::Heap { worker, change } => self.heap(state, *worker, change),
             _ => None,
         }
     }
@@ -157,9 +154,8 @@ impl Detector for Races {
 
     fn restore(&mut self, saved: &SavedState) {
         match saved.get::<Races>() {
-            Some(Races { order, shadow, objects, exchange, .. }) => {
-                self.order.clone_from(order);
-                self.shadow.clone_from(shadow);
+            Some(Races { memory, objects, exchange, .. }) => {
+                self.memory.clone_from(memory);
                 self.objects.clone_from(objects);
                 self.exchange = *exchange;
             }
@@ -169,9 +165,9 @@ impl Detector for Races {
 
     /// Two orders of steps that lead to the same state of the program may have different races ahead of them.
     fn digest(&self) -> Option<u128> {
-        let Races { order, shadow, objects, exchange: _, stronger: _, rules: _, remarks: _ } = self;
+        let Races { memory, objects, exchange: _, stronger: _, rules: _, blocks: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
-        (order, shadow).hash(&mut hasher);
+        memory.hash(&mut hasher);
         // Earlier iterations leave empty shadows.
         objects.iter().filter(|(_, shadow)| !shadow.is_empty()).for_each(|object| object.hash(&mut hasher));
         Some(hasher.digest128())
@@ -182,7 +178,7 @@ impl Detector for Races {
     }
 
     fn assumptions(&self) -> &'static [&'static str] {
-        ASSUMPTIONS
+        if self.blocks { &ASSUMPTIONS[..1] } else { ASSUMPTIONS }
     }
 }
 
@@ -195,21 +191,21 @@ struct Exchange {
 }
 
 impl Races {
-    /// A detector that treats races by these rules.
-    pub fn new(rules: Rules) -> Races {
-        Races { rules: Arc::new(rules), ..Races::default() }
+    /// A detector that treats races by these rules. `blocks`: to allocate a block, and to free it, counts as an access
+    /// of it.
+    pub fn new(rules: Rules, blocks: bool) -> Races {
+        Races { rules: Arc::new(rules), blocks, ..Races::default() }
     }
 
     /// A detector that searches for races as if these accesses were stronger.
-    pub fn with(stronger: Stronger) -> Races {
-        Races { stronger: Some(stronger), ..Races::default() }
+    pub fn with(stronger: Stronger, blocks: bool) -> Races {
+        Races { stronger: Some(stronger), blocks, ..Races::default() }
     }
 
     /// Forgets the iteration.
     fn clear(&mut self) {
-        let Races { order, shadow, objects, exchange, stronger: _, rules: _, remarks: _ } = self;
-        order.clear();
-        shadow.clear();
+        let Races { memory, objects, exchange, stronger: _, rules: _, blocks: _, remarks: _ } = self;
+        memory.clear();
         objects.values_mut().for_each(Shadow::clear);
         *exchange = None;
     }
@@ -247,7 +243,7 @@ impl Races {
             site: access.site,
             step: state.runtime.steps() as u32,
             ordering: None,
-            object: None,
+            special: None,
         };
         let ordering = match access.source {
             AccessSource::Operation(_) if access.site == Operation::NO_SITE => return None,
@@ -272,8 +268,8 @@ impl Races {
             AccessSource::LeftOut => {
                 if access.atomic || state.orderings().fences_are_lost() {
                     let atomic = atomic(access, Ordering::SeqCst, state);
-                    self.order.read(worker, &atomic);
-                    self.order.write(worker, &atomic);
+                    self.memory.order.read(worker, &atomic);
+                    self.memory.order.write(worker, &atomic);
                 }
                 return None;
             }
@@ -299,7 +295,7 @@ impl Races {
         atomic: Option<Atomic>,
     ) -> Option<Finding> {
         let what = What { ordering: atomic.as_ref().map(|atomic| atomic.ordering), ..what };
-        let found = look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
+        let found = self.memory.access(worker, how, what, atomic);
         self.finding(state, found, worker, how, what)
     }
 
@@ -310,11 +306,43 @@ impl Races {
             return None;
         }
         let step = state.runtime.steps() as u32;
-        let what = What { address, bytes: 1, site, step, ordering: None, object: Some((class, kind)) };
+        let special = Some(Special::Use(class, kind));
+        let what = What { address, bytes: 1, site, step, ordering: None, special };
         let uses = kind == UseKind::Uses;
         let how = How { writes: !uses, atomic: uses, in_section };
-        let found = self.objects.entry(class).or_default().access(worker, self.order.now(worker), how, what);
-        self.finding(state, found, worker, how, what)
+        let now = self.memory.order.now(worker);
+        let looked = self.objects.entry(class).or_default().access(worker, now, how, what);
+        self.finding(state, looked.races, worker, how, what)
+    }
+
+    /// The finding when an allocator takes back a block or hands one out.
+    fn heap(&mut self, state: &GuestState<'_>, worker: WorkerId, change: &Change) -> Option<Finding> {
+        let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
+        let blocks = [old, change.new].into_iter().flatten();
+        for (address, bytes) in blocks.clone() {
+            self.objects.values_mut().for_each(|shadow| shadow.forget(address.into(), bytes.into()));
+        }
+        if state.runtime.workers().len() == 1 {
+            blocks.for_each(|(address, bytes)| self.memory.forget(address, bytes));
+            return None;
+        }
+        // A block of an atomic function is the library's own matter, like the accesses there.
+        let in_section = state.runtime.worker(worker).atomic_depth > 0;
+        let counts = self.blocks && !in_section && Races::may_race(state, worker);
+        let step = state.runtime.steps() as u32;
+        let mut finding = None;
+        if let Some((address, bytes)) = old {
+            let counts = counts && !is_stack(state, address, bytes);
+            if let Some(first) = self.memory.free(worker, counts, (address, bytes)) {
+                let special = Some(Special::Free);
+                let what = What { address, bytes, site: Operation::NO_SITE, step, ordering: None, special };
+                finding = self.finding(state, Found::from_elem(first, 1), worker, OF_BLOCK, what);
+            }
+        }
+        if let Some(block) = change.new {
+            self.memory.allocate(worker, counts, block, step);
+        }
+        finding
     }
 
     /// The first race of an access with one of the accesses in `found` that is a bug by the rules.
@@ -339,27 +367,11 @@ impl Races {
     }
 }
 
-/// The earlier accesses that a worker's access is in a race with. The access gets the knowledge that it reads, by its
-/// ordering, before the check, and passes knowledge on after it.
-fn look(
-    order: &mut Order,
-    shadow: &mut Shadow,
-    worker: WorkerId,
-    how: How,
-    what: What,
-    atomic: Option<Atomic>,
-) -> Found {
-    if let Some(atomic) = &atomic {
-        order.read(worker, atomic);
-    }
-    let first = shadow.access(worker, order.now(worker), how, what);
-    match &atomic {
-        Some(atomic) => order.write(worker, atomic),
-        // A plain store ends what an atomic one has passed on.
-        None if how.writes => order.forget(what.address.into(), what.bytes.into()),
-        None => {}
-    }
-    first
+/// Whether a block holds a worker's stack.
+fn is_stack(state: &GuestState<'_>, address: u32, bytes: u32) -> bool {
+    let block = address..=address.saturating_add(bytes);
+    let stacks = state.runtime.workers().iter().filter_map(|worker| worker.start.stack);
+    stacks.into_iter().any(|(_, high)| block.contains(&high))
 }
 
 /// An atomic access of this ordering. If fences left no instructions, every access may have a fence before and after
@@ -371,21 +383,20 @@ fn atomic(access: &MemoryAccess, ordering: Ordering, state: &GuestState<'_>) -> 
 }
 
 fn described(state: &GuestState<'_>, worker: WorkerId, how: How, what: What) -> RacingAccess {
-    let What { address, bytes, site, step, ordering, object } = what;
+    let What { address, bytes, site, step, ordering, special } = what;
     // An access that only counts as atomic since it may be one is not called so.
     let is_known = site == Operation::NO_SITE || state.orderings().of(site) != Atomicity::Unknown;
-    let how = How { atomic: how.atomic && is_known, ..how };
-    let ordering = ordering.filter(|_| how.atomic);
-    let ordering = ordering.map_or(String::new(), |ordering| format!(" ({})", ordering.name()));
-    RacingAccess {
-        how: object
-            .map_or_else(|| format!("{}{ordering}", how.name()).into(), |(_, kind)| kind.name().into()),
-        object: object.map(|(class, _)| ObjectId { class, address }),
-        address,
-        bytes,
-        worker,
-        title: state.runtime.title(worker),
-        step: step.into(),
-        location: state.location(site),
-    }
+    let How { writes, atomic, .. } = How { atomic: how.atomic && is_known, ..how };
+    let ordering = ordering.filter(|_| atomic).map(|ordering| ordering.name().into());
+    let act = match special {
+        None => RacingAct::Access { writes, atomic, ordering },
+        Some(Special::Use(class, kind)) => RacingAct::Use(ObjectId { class, address }, kind),
+        Some(Special::Allocation) => RacingAct::Allocation,
+        Some(Special::Free) => RacingAct::Free,
+    };
+    // Only the last access can be a `free`: its worker's stack is still there.
+    let freed_at = || state.caller_of_allocator(worker).first().copied();
+    let location = if act == RacingAct::Free { freed_at() } else { state.location(site) };
+    let title = state.runtime.title(worker);
+    RacingAccess { act, address, bytes, worker, title, step: step.into(), location }
 }

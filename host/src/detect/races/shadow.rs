@@ -6,7 +6,7 @@
 //! the bytes that it concerns, and atomic accesses are kept beside plain ones: they are in no race with each other.
 
 use crate::detect::clock::Clock;
-use crate::observe::UseKind;
+use crate::object_id::UseKind;
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ pub struct Kept {
     pub epoch: u32,
     pub how: How,
     /// The bytes of its group that it concerns, as bits.
-    mask: u8,
+    pub(super) mask: u8,
     pub what: What,
 }
 
@@ -35,15 +35,6 @@ pub struct How {
 }
 
 impl How {
-    pub fn name(self) -> &'static str {
-        match (self.atomic, self.writes) {
-            (false, false) => "read",
-            (false, true) => "write",
-            (true, false) => "atomic read",
-            (true, true) => "atomic write",
-        }
-    }
-
     /// Whether two unordered accesses are a data race.
     fn conflicts(self, other: How) -> bool {
         (self.writes || other.writes)
@@ -69,12 +60,31 @@ pub struct What {
     pub step: u32,
     /// The ordering of an atomic access.
     pub ordering: Option<Ordering>,
-    /// For an operation on a sync object, the object's class and what the operation does to it.
-    pub object: Option<(Class, UseKind)>,
+    /// What it is if it is no load or store.
+    pub special: Option<Special>,
+}
+
+/// What counts as an access besides loads and stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// An operation on a sync object of this class.
+    Use(Class, UseKind),
+    /// An allocator hands out a block.
+    Allocation,
+    /// An allocator takes back a block.
+    Free,
 }
 
 /// The accesses that an access is in a race with.
 pub type Found = SmallVec<[Kept; 1]>;
+
+/// What is known of the bytes of an access.
+pub struct Looked {
+    /// The earlier accesses that it is in a race with.
+    pub races: Found,
+    /// Whether an earlier access of each byte happened before it.
+    pub known: bool,
+}
 
 /// The accesses of eight bytes.
 type Group = SmallVec<[Kept; 2]>;
@@ -174,10 +184,9 @@ impl Shadow {
         self.index[number]
     }
 
-    /// Records an access of the worker, before which `now` happened. Returns the accesses that it is in a
-    /// race with.
-    pub fn access(&mut self, worker: WorkerId, now: &Clock, how: How, what: What) -> Found {
-        let mut found = Found::new();
+    /// Records an access of the worker, before which `now` happened.
+    pub fn access(&mut self, worker: WorkerId, now: &Clock, how: How, what: What) -> Looked {
+        let mut looked = Looked { races: Found::new(), known: true };
         let epoch = now.of(worker);
         for (group, mask) in masks(what.address.into(), what.bytes.into()) {
             let page = self.page((group / PAGE) as usize);
@@ -191,14 +200,16 @@ impl Shadow {
             if kept.iter().any(told) {
                 continue;
             }
-            let mut rest = mask;
+            let (mut rest, mut happened) = (mask, 0);
             kept.retain(|old| {
                 if old.mask & mask == 0 {
                     return true;
                 }
                 let before = old.epoch <= now.of(old.worker);
-                if !before && how.conflicts(old.how) {
-                    found.push(*old);
+                if before {
+                    happened |= old.mask;
+                } else if how.conflicts(old.how) {
+                    looked.races.push(*old);
                 }
                 if old.worker == worker && old.epoch == epoch && old.how.covers(how) {
                     // It says as much as the new one would.
@@ -211,9 +222,31 @@ impl Shadow {
             if rest != 0 {
                 kept.push(Kept { worker, epoch, how, mask: rest, what });
             }
+            looked.known &= happened & mask == mask;
             page.used |= 1 << number;
         }
-        found
+        looked
+    }
+
+    /// An access of these bytes that did not happen before `now`.
+    pub fn unordered(&self, now: &Clock, address: u64, bytes: u64) -> Option<Kept> {
+        let pages = address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES);
+        pages.filter_map(|number| self.page_at(number).map(|page| (number, page))).find_map(
+            |(number, page)| {
+                let start = number * PAGE_BYTES;
+                let (from, to) = (address.max(start), (address + bytes).min(start + PAGE_BYTES));
+                masks(from, to - from).find_map(|(group, mask)| {
+                    let races = |old: &&Kept| old.mask & mask != 0 && old.epoch > now.of(old.worker);
+                    page.groups[(group % PAGE) as usize].iter().find(races).copied()
+                })
+            },
+        )
+    }
+
+    /// The page of this number, if it has accesses.
+    fn page_at(&self, number: u64) -> Option<&Page> {
+        let index = self.index.get(number as usize).filter(|index| **index > 0)?;
+        Some(&*self.pages[*index as usize - 1]).filter(|page| page.used != 0)
     }
 
     /// Forgets the accesses of memory that was handed out or taken back.

@@ -1,9 +1,11 @@
 //! Random executions, in which races must be those of the definition: by the graph of happens-before.
 
 use super::Races;
-use super::order::{Atomic, Order};
-use super::shadow::{How, Shadow, What};
-use crate::observe::{Detector as _, HbObject, SyncEvent, SyncKind, UseKind};
+use super::memory::Memory;
+use super::order::Atomic;
+use super::shadow::{How, Special, What};
+use crate::object_id::UseKind;
+use crate::observe::{Detector as _, HbObject, SyncEvent, SyncKind};
 use crate::runtime::ObjectId;
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
@@ -25,12 +27,18 @@ enum Act {
     },
     Fence(Ordering),
     Lock(SyncKind),
-    /// An allocator takes back these bytes, or hands them out: they become other memory.
-    Heap {
-        frees: bool,
-        address: u32,
-        bytes: u32,
-    },
+    /// These bytes become a new block.
+    Allocate(Block),
+    /// The block ends.
+    Free(Block),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    address: u32,
+    bytes: u32,
+    /// Whether its allocation, or its being freed, counts as a write.
+    counts: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +47,20 @@ struct Done {
     act: Act,
 }
 
-fn draw(rng: &mut StdRng) -> Done {
+/// `live`: the block in use, if there is one.
+fn draw(rng: &mut StdRng, live: &mut Option<Block>) -> Done {
     let worker = rng.random_range(0..3);
     let ordering = ORDERINGS[rng.random_range(0..5)];
-    if rng.random_bool(0.1) {
+    if rng.random_bool(0.06) {
+        let counts = rng.random_bool(0.8);
+        if let Some(block) = live.take() {
+            return Done { worker, act: Act::Free(Block { counts, ..block }) };
+        }
         // Some of them are larger than a page of the shadow.
         let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 3000][rng.random_range(0..4)]);
-        return Done { worker, act: Act::Heap { frees: rng.random_bool(0.5), address, bytes } };
+        let block = Block { address, bytes, counts };
+        *live = Some(block);
+        return Done { worker, act: Act::Allocate(block) };
     }
     let act = match rng.random_range(0..10) {
         0..4 => {
@@ -72,8 +87,7 @@ fn draw(rng: &mut StdRng) -> Done {
 
 /// The detector under test. `add` returns the index of an access that the new one is in a race with.
 struct Detector {
-    order: Order,
-    shadow: Shadow,
+    memory: Memory,
     /// The distance between the numbers of the workers.
     apart: u32,
 }
@@ -91,27 +105,25 @@ impl Detector {
                     ordering,
                 });
                 let how = How { writes, atomic: atomic.is_some(), in_section };
-                let what = What { address, bytes, site: 0, step: index as u32, ordering, object: None };
-                let race = super::look(&mut self.order, &mut self.shadow, worker, how, what, atomic);
+                let what = What { address, bytes, site: 0, step: index as u32, ordering, special: None };
+                let race = self.memory.access(worker, how, what, atomic);
                 race.first().map(|first| first.what.step as usize)
             }
             Act::Fence(ordering) => {
-                self.order.fence(worker, ordering);
+                self.memory.order.fence(worker, ordering);
                 None
             }
-            Act::Heap { frees, address, bytes } => {
-                if frees {
-                    self.order.free(worker, address, bytes);
-                } else {
-                    self.order.allocate(worker, address, bytes);
-                }
-                self.shadow.forget(address.into(), bytes.into());
-                self.order.forget(address.into(), bytes.into());
+            Act::Allocate(Block { address, bytes, counts }) => {
+                self.memory.allocate(worker, counts, (address, bytes), index as u32);
                 None
+            }
+            Act::Free(Block { address, bytes, counts }) => {
+                let race = self.memory.free(worker, counts, (address, bytes));
+                race.map(|first| first.what.step as usize)
             }
             Act::Lock(kind) => {
                 let object = HbObject::Object(ObjectId { class: Class::Rwlock, address: 8 });
-                self.order.synchronise(&SyncEvent { worker, object, kind });
+                self.memory.order.synchronise(&SyncEvent { worker, object, kind });
                 None
             }
         }
@@ -143,10 +155,10 @@ impl Naive {
             Act::Access { reads: true, ordering: Some(ordering), address, .. } if ordering.acquires() => {
                 edges.extend(self.synchronises(index, address));
             }
-            Act::Heap { frees: false, address, bytes } => {
+            Act::Allocate(Block { address, bytes, .. }) => {
                 edges.extend((address..address + bytes).filter_map(|byte| {
                     let last = (0..index).rev().find(|i| self.forgets(*i, byte))?;
-                    matches!(self.events[last].act, Act::Heap { frees: true, .. }).then_some(last)
+                    matches!(self.events[last].act, Act::Free(_)).then_some(last)
                 }));
             }
             Act::Fence(ordering) if ordering.acquires() => {
@@ -202,48 +214,67 @@ impl Naive {
 
     /// Whether an event turns a byte into other memory.
     fn forgets(&self, event: usize, byte: u32) -> bool {
-        let Act::Heap { address, bytes, .. } = self.events[event].act else { return false };
-        (address..address + bytes).contains(&byte)
+        let (Act::Allocate(block) | Act::Free(block)) = self.events[event].act else { return false };
+        (block.address..block.address + block.bytes).contains(&byte)
     }
 
     fn race(&self, first: usize, second: usize) -> bool {
         let (a, b) = (self.events[first], self.events[second]);
-        let Act::Access { address, bytes, writes, ordering, in_section, .. } = a.act else { return false };
-        let Act::Access {
-            address: other,
-            bytes: others,
-            writes: also,
-            ordering: its,
-            in_section: inside,
-            ..
-        } = b.act
-        else {
+        // A new block has no earlier accesses, and one that has ended no later ones.
+        if matches!(a.act, Act::Free(_)) || matches!(b.act, Act::Allocate(_)) {
             return false;
-        };
-        let both = address.max(other)..(address + bytes).min(other + others);
+        }
+        let (Some(one), Some(other)) = (Access::of(a.act), Access::of(b.act)) else { return false };
+        let both = one.address.max(other.address)..one.end.min(other.end);
         a.worker != b.worker
-            && both.into_iter().any(|byte| !(first..second).any(|i| self.forgets(i, byte)))
-            && (writes || also)
-            && (ordering.is_none() || its.is_none())
-            && !(in_section && inside)
+            && both.into_iter().any(|byte| !(first + 1..second).any(|i| self.forgets(i, byte)))
+            && (one.writes || other.writes)
+            && !(one.atomic && other.atomic)
+            && !(one.in_section && other.in_section)
             && !self.after[second][first]
+    }
+}
+
+/// What counts as an access.
+struct Access {
+    address: u32,
+    end: u32,
+    writes: bool,
+    atomic: bool,
+    in_section: bool,
+}
+
+impl Access {
+    fn of(act: Act) -> Option<Access> {
+        match act {
+            Act::Access { address, bytes, writes, ordering, in_section, .. } => {
+                let atomic = ordering.is_some();
+                Some(Access { address, end: address + bytes, writes, atomic, in_section })
+            }
+            Act::Allocate(Block { address, bytes, counts }) | Act::Free(Block { address, bytes, counts }) => {
+                let write =
+                    Access { address, end: address + bytes, writes: true, atomic: false, in_section: false };
+                counts.then_some(write)
+            }
+            Act::Fence(_) | Act::Lock(_) => None,
+        }
     }
 }
 
 /// Event by event, until the first race, the detector agrees with the definitions.
 #[test]
 fn agrees_with_the_definitions() {
-    let (mut races, mut long) = (0, 0);
+    let (mut races, mut of_blocks, mut long) = (0, 0, 0);
     for seed in 0..20_000 {
         let mut rng = StdRng::seed_from_u64(seed);
         // The numbers of later workers are kept in another way.
         let apart = if seed % 4 == 0 { 70 } else { 1 };
-        let mut detector = Detector { order: Order::default(), shadow: Shadow::default(), apart };
-        let mut naive = Naive::default();
+        let mut detector = Detector { memory: Memory::default(), apart };
+        let (mut naive, mut live) = (Naive::default(), None);
         // Executions with fewer plain accesses of shared bytes go on for longer before they have a race.
         let plain = rng.random_bool(0.7);
         for index in 0..60 {
-            let mut done = draw(&mut rng);
+            let mut done = draw(&mut rng, &mut live);
             if let Act::Access { ordering: None, bytes, in_section, .. } = done.act
                 && !plain
                 && rng.random_bool(0.95)
@@ -264,12 +295,16 @@ fn agrees_with_the_definitions() {
             }
             if !wanted.is_empty() {
                 races += 1;
+                let [first, second] = [wanted[0], index].map(|event| naive.events[event].act);
+                of_blocks +=
+                    usize::from(matches!((first, second), (Act::Allocate(_), _) | (_, Act::Free(_))));
                 break;
             }
             long += usize::from(index == 59);
         }
     }
-    assert!(races > 10_000 && long > 100, "{races} races, {long} executions without one");
+    let counts = format!("{races} races, {of_blocks} with an allocator, {long} executions without one");
+    assert!(races > 10_000 && of_blocks > 1_000 && long > 100, "{counts}");
 }
 
 #[test]
@@ -277,9 +312,9 @@ fn an_earlier_iteration_is_no_part_of_the_digest() {
     let mut races = Races::default();
     let fresh = races.digest();
     let how = How { writes: true, atomic: false, in_section: false };
-    let object = Some((Class::Mutex, UseKind::Begins));
-    let what = What { address: 8, bytes: 1, site: 0, step: 1, ordering: None, object };
-    let now = races.order.now(WorkerId(0)).clone();
+    let special = Some(Special::Use(Class::Mutex, UseKind::Begins));
+    let what = What { address: 8, bytes: 1, site: 0, step: 1, ordering: None, special };
+    let now = races.memory.order.now(WorkerId(0)).clone();
     races.objects.entry(Class::Mutex).or_default().access(WorkerId(0), &now, how, what);
     assert_ne!(races.digest(), fresh);
     races.clear();

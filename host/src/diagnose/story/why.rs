@@ -7,7 +7,7 @@
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
 use super::words::Names;
-use crate::evidence::{Evidence, RacingAccess};
+use crate::evidence::{Evidence, RacingAccess, RacingAct};
 use crate::outcome::{Bug, BugKind};
 use crate::plural::amount;
 use crate::runtime::{ObjectId, Request, Runtime};
@@ -158,10 +158,13 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
     };
     let own = facts.moments.iter().rev().filter(|moment| moment.worker == first.worker);
     let mut own = own.filter(|moment| moment.step <= first.step);
-    let (earlier, memory, same) = match first.object {
+    let (earlier, memory, same) = match first.object() {
         Some(object) => {
             let is = |moment: &&Moment| matches!(moment.act, Act::Object { address, .. } if address == u64::from(object.address));
             (own.find(is)?, facts.object(object), "it")
+        }
+        None if first.act == RacingAct::Allocation => {
+            (own.find(|moment| moment.act == Act::Allocates)?, "the block".into(), "it")
         }
         None => {
             let accessed = |moment: &'a Moment| {
@@ -174,39 +177,24 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
             }
         }
     };
-    let same = if (second.address, second.bytes) == (first.address, first.bytes) {
-        same.to_string()
-    } else {
-        format!("a part of {same}")
+    let same = match (&first.act, &second.act) {
+        (RacingAct::Access { .. }, RacingAct::Free) => "the block".into(),
+        _ if (second.address, second.bytes) == (first.address, first.bytes) => same.to_string(),
+        _ => format!("a part of {same}"),
     };
     let at = |line: Option<&SourceFrame>| line.map_or(String::new(), |line| format!(" ({})", place(line)));
     let own = (facts.stacks)(second.worker);
     Some(format!(
         "{} {} {memory} in step {}{}, {} {} {}{}, and nothing orders the two",
         facts.name(first.worker),
-        verb(&first.how),
+        first.act.verb(),
         first.step,
         at(earlier.line.as_ref()),
         facts.name(second.worker),
-        verb(&second.how),
+        second.act.verb(),
         same,
         at(own.iter().find(|frame| frame.line.is_some())),
     ))
-}
-
-/// The verb for an access of this kind: `atomically reads (Relaxed)`.
-fn verb(how: &str) -> String {
-    match how {
-        "initialisation" => return "initialises".into(),
-        "destruction" => return "destroys".into(),
-        _ => {}
-    }
-    let (how, ordering) =
-        how.split_once(" (").map_or((how, String::new()), |(how, rest)| (how, format!(" ({rest}")));
-    match how.split_once(' ') {
-        Some((_, verb)) => format!("atomically {verb}s{ordering}"),
-        None => format!("{how}s{ordering}"),
-    }
 }
 
 /// Which worker changed what the failing line reads; if the line reads nothing, what the function read last.

@@ -351,8 +351,7 @@ impl<'a> Graph<'a> {
         let here = Relation::of(size, |a, b| {
             self.hb.has(a, b) && location(a).is_some() && location(a) == location(b)
         });
-        let scb =
-            self.po.or(&elsewhere.then(&self.hb).then(&elsewhere)).or(&here).or(coherence);
+        let scb = self.po.or(&elsewhere.then(&self.hb).then(&elsewhere)).or(&here).or(coherence);
         let hb = self.hb.reflexive();
         let base = accesses.or(&fences.then(&hb)).then(&scb).then(&accesses.or(&hb.then(&fences)));
         let across = self.hb.or(&self.hb.then(&self.eco()).then(&self.hb));

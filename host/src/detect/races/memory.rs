@@ -1,0 +1,84 @@
+//! The accesses of memory and their order: which earlier ones a new one is in a race with.
+
+use super::births::{Birth, Births};
+use super::order::{Atomic, Order};
+use super::shadow::{Found, How, Kept, Looked, Shadow, Special, What};
+use coyote_strategies::{Operation, WorkerId};
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Memory {
+    pub order: Order,
+    shadow: Shadow,
+    births: Births,
+}
+
+impl Memory {
+    pub fn clear(&mut self) {
+        let Memory { order, shadow, births } = self;
+        order.clear();
+        shadow.clear();
+        births.clear();
+    }
+
+    /// The earlier accesses that a worker's access is in a race with. The access gets the knowledge that it reads, by
+    /// its ordering, before the check, and passes knowledge on after it.
+    pub fn access(&mut self, worker: WorkerId, how: How, what: What, atomic: Option<Atomic>) -> Found {
+        if let Some(atomic) = &atomic {
+            self.order.read(worker, atomic);
+        }
+        let now = self.order.now(worker);
+        let Looked { mut races, known } = self.shadow.access(worker, now, how, what);
+        if !known && let Some((address, birth)) = self.births.unordered(now, what.address, what.bytes) {
+            races.push(allocation(address, birth));
+        }
+        match &atomic {
+            Some(atomic) => self.order.write(worker, atomic),
+            // A plain store ends what an atomic one has passed on.
+            None if how.writes => self.order.forget(what.address.into(), what.bytes.into()),
+            None => {}
+        }
+        races
+    }
+
+    /// Records that an allocator hands out a block to a worker in this step. `counts`: as a write of it.
+    pub fn allocate(&mut self, worker: WorkerId, counts: bool, (address, bytes): (u32, u32), step: u32) {
+        self.forget(address, bytes);
+        self.order.allocate(worker, address, bytes);
+        if counts {
+            let epoch = self.order.now(worker).of(worker);
+            self.births.add(address, Birth { bytes, worker, epoch, step });
+        }
+    }
+
+    /// Records that a worker gives back a block. `counts`: as a write of it. Returns an access that it is in a race with.
+    pub fn free(&mut self, worker: WorkerId, counts: bool, (address, bytes): (u32, u32)) -> Option<Kept> {
+        let first = counts.then(|| {
+            let now = self.order.now(worker);
+            let born = || self.births.unordered(now, address, bytes);
+            let born = || born().map(|(address, birth)| allocation(address, birth));
+            self.shadow.unordered(now, address.into(), bytes.into()).or_else(born)
+        });
+        self.order.free(worker, address, bytes);
+        self.forget(address, bytes);
+        first.flatten()
+    }
+
+    /// Forgets a block that was handed out or taken back: it is new memory.
+    pub fn forget(&mut self, address: u32, bytes: u32) {
+        self.shadow.forget(address.into(), bytes.into());
+        self.births.remove(address);
+        self.order.forget(address.into(), bytes.into());
+        self.order.forget_annotations(address, bytes);
+    }
+}
+
+/// How an allocation, and a free, accesses its block.
+pub const OF_BLOCK: How = How { writes: true, atomic: false, in_section: false };
+
+fn allocation(address: u32, birth: Birth) -> Kept {
+    let Birth { bytes, worker, epoch, step } = birth;
+    let special = Some(Special::Allocation);
+    let what = What { address, bytes, site: Operation::NO_SITE, step, ordering: None, special };
+    Kept { worker, epoch, how: OF_BLOCK, mask: !0, what }
+}
