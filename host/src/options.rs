@@ -6,7 +6,7 @@
 //! means that does not name an option, which may be older than that, in `RunOption::unnamed`.
 
 use crate::detect::races::Suppression;
-use crate::detect::{DETECTORS, Detectors, Switch};
+use crate::detect::{DETECTORS, DetectorEntry, Detectors, Switch};
 use crate::record;
 use crate::runtime::{AtExit, FaultClass, Timers};
 use crate::settings::Settings;
@@ -227,8 +227,10 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         write: |_, s| {
             let others = DETECTORS.iter().filter(|entry| matches!(entry.switch, Switch::Set { .. }));
             // Races that are notes decide nothing.
-            let decides = |name: &str| name != "leaks" && !(name == "races" && s.detectors.races.warn);
-            let on = others.filter(|entry| decides(entry.name) && s.detectors.watches_all(entry.name));
+            let warns = |name: &str| name == "races" && s.detectors.races.warn;
+            let decides =
+                |entry: &DetectorEntry| entry.name != "leaks" && !warns(entry.whole().unwrap_or(entry.name));
+            let on = others.filter(|entry| decides(entry) && s.detectors.watches_all(entry.name));
             on.map(|entry| entry.name.into()).collect()
         },
         read: |_, s, text| s.detectors.set(text, true).then_some(()),

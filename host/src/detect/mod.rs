@@ -211,6 +211,11 @@ impl DetectorEntry {
     pub(crate) fn concerns(&self, artifact: &Artifact) -> bool {
         self.name != USE_AFTER_RETURN || use_after_return::has_stacks(artifact)
     }
+
+    /// The detector that it is a part of.
+    pub(crate) fn whole(&self) -> Option<&'static str> {
+        (self.name == BLOCK_RACES).then_some(RACES)
+    }
 }
 
 impl Detectors {

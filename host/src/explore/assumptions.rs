@@ -23,7 +23,9 @@ pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
         Switch::MemoryErrors => plan.artifact.options.memory_errors && plan.artifact.options.atomic_defaults,
         Switch::Set { .. } => detectors.watches_all(entry.name) || sampled(entry),
     };
-    let entries = DETECTORS.iter().filter(|entry| entry.concerns(plan.artifact));
+    // A part is named where the rest watches.
+    let may_watch = |entry: &DetectorEntry| entry.whole().is_none_or(|whole| detectors.watches_all(whole));
+    let entries = DETECTORS.iter().filter(|entry| entry.concerns(plan.artifact) && may_watch(entry));
     let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = entries.partition(is_on);
     let names = |entries: &[&DetectorEntry]| entries.iter().map(|entry| entry.name.to_string()).collect();
     let sampled = in_some.iter().map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();

@@ -20,9 +20,9 @@ mod observers;
 pub mod race_probe;
 mod state;
 
-pub use crate::runtime::freed::Freed;
 pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::released::{Join, Released};
+pub use crate::runtime::reuse::Reuse;
 pub use crate::runtime::stream::{
     AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind,
 };

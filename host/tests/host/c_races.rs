@@ -219,7 +219,7 @@ fn racy(directory: &Path, language: Language, text: &str, level: &str, tests: us
     let module = directory.join("p.wasm");
     let flags = [level, "-g", "-w", "-mexec-model=reactor"];
     compile(language, &source, &module, &flags).unwrap_or_else(|log| panic!("{log}"));
-    let options = ["-s", "dpor", "--detect", "races", "--seed", "0", "--no-shrink"];
+    let options = ["-s", "dpor", "--detect", "races", "--seed", "0", "--no-shrink", "--no-experiments"];
     let ended = process::run(directory, &[&["test", "p.wasm"], &options[..]].concat());
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     let bugs = ended.stdout.lines().filter_map(|line| line.strip_prefix("bug in test ")?.split_once(": "));

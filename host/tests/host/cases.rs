@@ -4,7 +4,7 @@
 //! ```text
 //! ;; What the case is about.
 //! ;; flags: -O1                                  of the compiler, for C, C++ and Rust
-//! ;; run: --test deadlock --strategy dfs         options of `coyote-wasm test`, after --seed 0
+//! ;; run: --test deadlock --strategy dfs         options of `coyote-wasm test`, after --seed 0 --no-experiments
 //! ;; exit: 2
 //! ;; line: bug in test deadlock: deadlock        a line of the report contains this; any number of them
 //! ;; absent: invariant                           no line of the report contains this; any number of them
@@ -99,7 +99,7 @@ fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), Str
 
 /// Checks that a run ends as expected, and that its trace replays.
 fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
-    let mut arguments = vec!["test", module, "--seed", "0"];
+    let mut arguments = vec!["test", module, "--seed", "0", "--no-experiments"];
     arguments.extend(run.options.iter().map(String::as_str));
     let ended = process::run(directory, &arguments);
     let differs = |what: String, ended: &Ended| Err(format!("{what}\n{}{}", ended.stdout, ended.stderr));

@@ -51,7 +51,7 @@ fn correct_tests_raise_no_alarm() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let options = ["--races", "bug", "--detect", "lock-order", "-i", "20", "--seed", "0", "-o", outdir];
+    let options = ["--races", "bug", "--detect", "lock-order", "-i", "10", "--seed", "0", "-o", outdir];
     let ended =
         process::cargo_coyote("correct", &[&["--tests", "--no-fail-fast", "--"], &options[..]].concat());
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);

@@ -86,7 +86,7 @@ fn fails(directory: &Path, options: &[&str], algorithm: &str, orders: &[Option<O
     let arguments: Vec<&str> = ["test"]
         .iter()
         .chain(options)
-        .chain(&["--seed", "0", "--no-shrink", "--", algorithm])
+        .chain(&["--seed", "0", "--no-shrink", "--no-experiments", "--", algorithm])
         .copied()
         .collect();
     let ended = process::run(directory, &arguments.into_iter().chain(orders).collect::<Vec<_>>());

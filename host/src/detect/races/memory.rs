@@ -41,6 +41,11 @@ impl Memory {
         races
     }
 
+    /// Records that a worker is about to read an address from this place.
+    pub fn read_address(&mut self, worker: WorkerId, place: u32, address: u32) {
+        self.order.read_address(worker, address, |now| self.shadow.is_written_before(now, place.into()));
+    }
+
     /// Records that an allocator hands out a block to a worker in this step. `counts`: as a write of it.
     pub fn allocate(&mut self, worker: WorkerId, counts: bool, (address, bytes): (u32, u32), step: u32) {
         self.forget(address, bytes);

@@ -64,6 +64,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// Maximum number of bytes of an access that are checked; the rest is left out.
 const BYTES_MAX: u32 = 1 << 20;
 
+/// Number of bytes of an address in a module with 32-bit memory.
+const POINTER_BYTES: u32 = 4;
+
 /// See the module's documentation.
 #[derive(Clone, Default)]
 pub struct Races {
@@ -281,6 +284,13 @@ impl Races {
                 return self.look(state, worker, how, exchange.what, Some(exchanged));
             }
         };
+        if access.reads
+            && what.bytes == POINTER_BYTES
+            && self.memory.order.has_reused_memory()
+            && let Some(value) = state.number(address, POINTER_BYTES)
+        {
+            self.memory.read_address(worker, what.address, value as u32);
+        }
         let how = How { writes, atomic: ordering.is_some(), in_section };
         self.look(state, worker, how, what, ordering.map(|ordering| atomic(access, ordering, state)))
     }

@@ -5,10 +5,10 @@
 //! Read-modify-writes also pass on what the store before them passed on (the release sequence); every other store
 //! begins anew. Sequentially consistent accesses are acquires and releases: the order of all of them makes no edge.
 //!
-//! **Blocks.** Freeing one happens before the allocations that hand out its memory again ([`Freed`]).
+//! **Blocks.** Freeing one happens before what a worker does that sees that its memory is in use again ([`Reuse`]).
 
 use crate::detect::clock::Clock;
-use crate::observe::{Freed, HbObject, Join, Released, SyncEvent};
+use crate::observe::{HbObject, Join, Released, Reuse, SyncEvent};
 use coyote_abi::Ordering;
 use coyote_strategies::{Class, WorkerId};
 use smallvec::SmallVec;
@@ -49,7 +49,7 @@ pub struct Order {
     objects: BTreeMap<HbObject, Released<Clock>>,
     locations: BTreeMap<u64, Location>,
     near: Near,
-    freed: Freed<Clock>,
+    reuse: Reuse<Clock>,
 }
 
 /// A filter that says where locations may be: a bit for each eight bytes of memory, many of which share one. Most
@@ -105,7 +105,7 @@ impl Order {
         self.objects.clear();
         self.locations.clear();
         self.near = Near::default();
-        self.freed.clear();
+        self.reuse.clear();
     }
 
     #[inline]
@@ -212,14 +212,27 @@ impl Order {
     pub fn free(&mut self, worker: WorkerId, address: u32, bytes: u32) {
         self.worker(worker);
         let own = &mut self.workers[worker.index()].now;
-        self.freed.free(address, bytes, own);
+        self.reuse.free(address, bytes, own);
         own.advance(worker);
     }
 
-    /// Adds the knowledge that a worker gets by an allocation of this memory.
+    /// Records that a worker allocates this memory.
     pub fn allocate(&mut self, worker: WorkerId, address: u32, bytes: u32) {
-        self.worker(worker);
-        self.freed.allocate(address, bytes, &mut self.workers[worker.index()].now);
+        self.reuse.allocate(worker, address, bytes);
+    }
+
+    /// Adds the knowledge that a worker gets by reading an address, if the copy that it reads is older than its block at
+    /// that address: whether it was there before, `is_before` says.
+    pub fn read_address(&mut self, worker: WorkerId, address: u32, is_before: impl FnOnce(&Clock) -> bool) {
+        if let Some(known) = self.reuse.known_of(worker, address).filter(|known| is_before(known)) {
+            let known = known.clone();
+            self.worker(worker).now.join(&known);
+        }
+    }
+
+    /// Whether [`Order::read_address`] may add anything.
+    pub fn has_reused_memory(&self) -> bool {
+        self.reuse.is_any_live()
     }
 
     /// Forgets the annotations at these bytes, which have become other memory.

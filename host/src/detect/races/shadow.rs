@@ -243,6 +243,15 @@ impl Shadow {
         )
     }
 
+    /// Whether there are known writes of a byte, which all happened before `now`.
+    pub fn is_written_before(&self, now: &Clock, address: u64) -> bool {
+        let Some(page) = self.page_at(address / PAGE_BYTES) else { return false };
+        let (group, bit) = (address / GROUP % PAGE, 1 << (address % GROUP));
+        let kept = page.groups[group as usize].iter();
+        let mut writes = kept.filter(|kept| kept.how.writes && kept.mask & bit != 0).peekable();
+        writes.peek().is_some() && writes.all(|kept| kept.epoch <= now.of(kept.worker))
+    }
+
     /// The page of this number, if it has accesses.
     fn page_at(&self, number: u64) -> Option<&Page> {
         let index = self.index.get(number as usize).filter(|index| **index > 0)?;

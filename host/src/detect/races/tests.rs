@@ -45,6 +45,8 @@ struct Block {
 struct Done {
     worker: usize,
     act: Act,
+    /// What it reads from a word, if it reads one.
+    value: Option<u32>,
 }
 
 /// `live`: the block in use, if there is one.
@@ -54,13 +56,13 @@ fn draw(rng: &mut StdRng, live: &mut Option<Block>) -> Done {
     if rng.random_bool(0.06) {
         let counts = rng.random_bool(0.8);
         if let Some(block) = live.take() {
-            return Done { worker, act: Act::Free(Block { counts, ..block }) };
+            return Done { worker, act: Act::Free(Block { counts, ..block }), value: None };
         }
         // Some of them are larger than a page of the shadow.
-        let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 3000][rng.random_range(0..4)]);
+        let (address, bytes) = (rng.random_range(0..24), [1, 4, 9, 600][rng.random_range(0..4)]);
         let block = Block { address, bytes, counts };
         *live = Some(block);
-        return Done { worker, act: Act::Allocate(block) };
+        return Done { worker, act: Act::Allocate(block), value: None };
     }
     let act = match rng.random_range(0..10) {
         0..4 => {
@@ -82,7 +84,7 @@ fn draw(rng: &mut StdRng, live: &mut Option<Block>) -> Done {
             Act::Lock(kinds[rng.random_range(0..4)])
         }
     };
-    Done { worker, act }
+    Done { worker, act, value: None }
 }
 
 /// The detector under test. `add` returns the index of an access that the new one is in a race with.
@@ -97,6 +99,9 @@ impl Detector {
         let worker = WorkerId(done.worker as u32 * self.apart);
         match done.act {
             Act::Access { address, bytes, reads, writes, ordering, in_section } => {
+                if let Some(value) = done.value {
+                    self.memory.read_address(worker, address, value);
+                }
                 let atomic = ordering.map(|ordering| Atomic {
                     address: address.into(),
                     bytes,
@@ -135,6 +140,8 @@ impl Detector {
 struct Naive {
     events: Vec<Done>,
     after: Vec<Vec<bool>>,
+    /// Number of reads of old copies of addresses.
+    learned: usize,
 }
 
 impl Naive {
@@ -155,16 +162,13 @@ impl Naive {
             Act::Access { reads: true, ordering: Some(ordering), address, .. } if ordering.acquires() => {
                 edges.extend(self.synchronises(index, address));
             }
-            Act::Allocate(Block { address, bytes, .. }) => {
-                edges.extend((address..address + bytes).filter_map(|byte| {
-                    let last = (0..index).rev().find(|i| self.forgets(*i, byte))?;
-                    matches!(self.events[last].act, Act::Free(_)).then_some(last)
-                }));
-            }
             Act::Fence(ordering) if ordering.acquires() => {
                 for i in 0..index {
-                    if let Done { worker, act: Act::Access { reads: true, ordering: Some(_), address, .. } } =
-                        self.events[i]
+                    if let Done {
+                        worker,
+                        act: Act::Access { reads: true, ordering: Some(_), address, .. },
+                        ..
+                    } = self.events[i]
                         && worker == done.worker
                     {
                         edges.extend(self.synchronises(i, address));
@@ -172,6 +176,11 @@ impl Naive {
                 }
             }
             _ => {}
+        }
+        if let (Some(value), Act::Access { address, .. }) = (done.value, done.act) {
+            let known = self.learns(index, value, address);
+            self.learned += usize::from(!known.is_empty());
+            edges.extend(known);
         }
         for edge in edges {
             before[edge] = true;
@@ -210,6 +219,45 @@ impl Naive {
             }
         }
         found
+    }
+
+    /// The frees that the reader of an address knows of, if that is one of its own block, and if all that was written to
+    /// the place of the copy happened before them.
+    fn learns(&self, read: usize, value: u32, place: u32) -> Vec<usize> {
+        let block = (0..read).rev().find(|i| self.forgets(*i, value));
+        let Some(block) = block.filter(|i| matches!(self.events[*i].act, Act::Allocate(_))) else {
+            return Vec::new();
+        };
+        let frees = self.reused(block);
+        let since = (0..read).rev().find(|i| self.forgets(*i, place)).map_or(0, |i| i + 1);
+        let writes = |i: &usize| {
+            let Act::Access { address, bytes, writes: true, .. } = self.events[*i].act else { return false };
+            (address..address + bytes).contains(&place)
+        };
+        let written: Vec<usize> = (since..read).filter(writes).collect();
+        let before = |i: &usize| frees.iter().any(|free| self.after[*free].get(*i) == Some(&true));
+        let is_own = self.events[block].worker == self.events[read].worker;
+        if is_own && !written.is_empty() && written.iter().all(before) { frees } else { Vec::new() }
+    }
+
+    /// The frees of memory that an allocation hands out again, and those before them.
+    fn reused(&self, allocation: usize) -> Vec<usize> {
+        let Act::Allocate(Block { address, bytes, .. }) = self.events[allocation].act else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for byte in address..address + bytes {
+            let Some(last) = (0..allocation).rev().find(|i| self.forgets(*i, byte)) else { continue };
+            if let Act::Free(freed) = self.events[last].act
+                && !all.contains(&last)
+            {
+                let is_its = |i: &usize| matches!(self.events[*i].act, Act::Allocate(block) if block.address == freed.address);
+                let before = (0..last).rev().find(is_its).map_or(Vec::new(), |block| self.reused(block));
+                all.push(last);
+                all.extend(before);
+            }
+        }
+        all
     }
 
     /// Whether an event turns a byte into other memory.
@@ -264,13 +312,14 @@ impl Access {
 /// Event by event, until the first race, the detector agrees with the definitions.
 #[test]
 fn agrees_with_the_definitions() {
-    let (mut races, mut of_blocks, mut long) = (0, 0, 0);
+    let (mut races, mut of_blocks, mut learned, mut long) = (0, 0, 0, 0);
     for seed in 0..20_000 {
         let mut rng = StdRng::seed_from_u64(seed);
         // The numbers of later workers are kept in another way.
         let apart = if seed % 4 == 0 { 70 } else { 1 };
         let mut detector = Detector { memory: Memory::default(), apart };
         let (mut naive, mut live) = (Naive::default(), None);
+        let mut words = [None; 6];
         // Executions with fewer plain accesses of shared bytes go on for longer before they have a race.
         let plain = rng.random_bool(0.7);
         for index in 0..60 {
@@ -282,6 +331,19 @@ fn agrees_with_the_definitions() {
                 let address = 64 * (1 + done.worker as u32);
                 done.act =
                     Act::Access { address, bytes, reads: true, writes: true, ordering: None, in_section };
+            }
+            if let Act::Access { address, bytes, reads, writes, .. } = done.act
+                && address + bytes <= 24
+            {
+                let word = &mut words[address as usize / 4];
+                done.value = word.filter(|_| reads && bytes == 4);
+                if writes {
+                    // Mostly addresses.
+                    *word = (bytes == 4 && rng.random_bool(0.8)).then(|| rng.random_range(0..24));
+                    if bytes == 8 {
+                        words[address as usize / 4 + 1] = None;
+                    }
+                }
             }
             let found = detector.add(index, done);
             let wanted = naive.add(done);
@@ -302,9 +364,11 @@ fn agrees_with_the_definitions() {
             }
             long += usize::from(index == 59);
         }
+        learned += naive.learned;
     }
-    let counts = format!("{races} races, {of_blocks} with an allocator, {long} executions without one");
-    assert!(races > 10_000 && of_blocks > 1_000 && long > 100, "{counts}");
+    let counts =
+        format!("{races} races, {of_blocks} with an allocator, {learned} old copies, {long} without a race");
+    assert!(races > 10_000 && of_blocks > 1_000 && learned > 300 && long > 100, "{counts}");
 }
 
 #[test]

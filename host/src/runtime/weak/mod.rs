@@ -38,9 +38,9 @@ mod naive;
 mod tests;
 mod view;
 
-use super::freed::Freed;
 use super::heap::Change;
 use super::released::{Join, Released};
+use super::reuse::Reuse;
 use super::stream::{HbObject, SyncEvent};
 use coyote_abi::Ordering;
 use coyote_strategies::{OpKind, WorkerId};
@@ -50,6 +50,9 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use view::View;
+
+/// Number of bytes of an address in a module with 32-bit memory.
+const POINTER_BYTES: u32 = 4;
 
 /// A worker's knowledge of stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -138,7 +141,7 @@ impl std::fmt::Display for Stale {
 pub struct Weak {
     workers: Vec<Knowledge>,
     objects: BTreeMap<HbObject, Released<View>>,
-    freed: Freed<View>,
+    reuse: Reuse<View>,
     /// Locations by address; no two overlap.
     locations: BTreeMap<u32, Location>,
     /// Number of locations that have got a number so far.
@@ -156,8 +159,8 @@ pub struct Weak {
 
 impl Hash for Weak {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        let Weak { workers, objects, freed, locations, numbers, sc, plan, put, stale: _, hidden: _ } = self;
-        (workers, objects, freed, locations, numbers, sc, plan, put).hash(hasher);
+        let Weak { workers, objects, reuse, locations, numbers, sc, plan, put, stale: _, hidden: _ } = self;
+        (workers, objects, reuse, locations, numbers, sc, plan, put).hash(hasher);
     }
 }
 
@@ -205,18 +208,16 @@ impl Weak {
         }
     }
 
-    /// Records that an allocator changes blocks on the worker's behalf. What it takes back and hands out is new memory;
-    /// what its worker knows of stores, the next owner of the memory knows.
+    /// Records that an allocator changes blocks on the worker's behalf. What it takes back and hands out is new memory.
     pub fn heap(&mut self, worker: WorkerId, change: &Change) {
         self.worker(worker);
-        let own = &mut self.workers[worker.index()].now;
         if let Some((address, bytes)) = change.old {
             let bytes = bytes.unwrap_or(0);
-            self.freed.free(address, bytes, own);
+            self.reuse.free(address, bytes, &self.workers[worker.index()].now);
             self.forget(address, bytes);
         }
         if let Some((address, bytes)) = change.new {
-            self.freed.allocate(address, bytes, &mut self.workers[worker.index()].now);
+            self.reuse.allocate(worker, address, bytes);
             self.forget(address, bytes);
         }
     }
@@ -289,6 +290,11 @@ impl Weak {
         let older = if access.orders.newest { 0..0 } else { 0..newest };
         let is_option = |index: &usize| {
             let message = &location.messages[*index];
+            // Who reads the address of a freed block whose memory it has knows what was known then.
+            let known = self.known_by(access, message);
+            if known.is_some_and(|known| message.at < known.seen(location.number)) {
+                return false;
+            }
             let has_place = || location.behind(*index).is_some();
             match access.kind {
                 OpKind::AtomicLoad => message.at >= success,
@@ -299,10 +305,19 @@ impl Weak {
         std::iter::once(newest).chain(older.rev().filter(is_option)).collect()
     }
 
+    /// What a worker learns by reading a store, if that is an address: see [`Reuse`].
+    fn known_by(&self, access: &AtomicAccess, message: &Message) -> Option<&View> {
+        let is_address = access.kind != OpKind::AtomicStore && access.bytes == POINTER_BYTES;
+        let address = u32::try_from(message.value).ok().filter(|_| is_address)?;
+        let location = &self.locations[&access.address];
+        self.reuse.known_of(access.worker, address).filter(|known| message.at <= known.seen(location.number))
+    }
+
     /// Begins an access, which reads, or comes behind, the store of this number among its possibilities. [`Weak::ways`]
     /// must have been called for it.
     pub fn begin(&mut self, access: AtomicAccess, choice: u64) {
         let chosen = self.options(&access)[choice as usize];
+        let known = self.known_by(&access, &self.locations[&access.address].messages[chosen]).cloned();
         let Weak { workers, locations, sc, .. } = self;
         let location = &locations[&access.address];
         let message = &location.messages[chosen];
@@ -313,6 +328,7 @@ impl Weak {
         if reads {
             let Knowledge { now, read, .. } = &mut workers[access.worker.index()];
             now.see(location.number, message.at);
+            known.iter().for_each(|known| now.join(known));
             read.join(&message.view);
             if ordering.acquires() {
                 now.join(&message.view);

@@ -1,37 +1,37 @@
 // Threads that wait for each other in a circle are found while others run on for ever, however the test is explored.
 // What somebody else could end is no circle.
 // flags: -g -O1
-// run: -i 100 --no-shrink --no-experiments --max-steps 1000 -- mutexes
+// run: -i 100 --no-shrink --max-steps 1000 -- mutexes
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -s stateful --no-shrink --no-experiments --max-steps 300 -- mutexes
+// run: -s stateful --no-shrink --max-steps 300 -- mutexes
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments --max-steps 1000 -- itself
+// run: -i 100 --no-shrink --max-steps 1000 -- itself
 // exit: 2
 // line: bug in test main: deadlock: 1 worker waits for itself and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments --max-steps 1000 -- join
+// run: -i 100 --no-shrink --max-steps 1000 -- join
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments --max-steps 1000 -- rwlocks
+// run: -i 100 --no-shrink --max-steps 1000 -- rwlocks
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments --max-steps 1000 -- notified
+// run: -i 100 --no-shrink --max-steps 1000 -- notified
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments -- exits
+// run: -i 100 --no-shrink -- exits
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -s dpor --no-shrink --no-experiments -- exits
+// run: -s dpor --no-shrink -- exits
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -s dpor --no-shrink --no-experiments -- spins
+// run: -s dpor --no-shrink -- spins
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -s stateful --no-shrink --no-experiments -- spins
+// run: -s stateful --no-shrink -- spins
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
-// run: -i 100 --no-shrink --no-experiments -- spins
+// run: -i 100 --no-shrink -- spins
 // exit: 2
 // line: bug in test main: deadlock: 2 workers wait for each other and can never go on, while others could
 // run: -s dpor -- semaphores

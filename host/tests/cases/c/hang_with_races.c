@@ -1,16 +1,16 @@
 // A round of steps can be repeated for ever, whatever the detector of data races has seen in it: hangs are proved with it as
 // without it.
 // flags: -g -O1
-// run: -i 20 --races bug --no-shrink --no-experiments -- spins
+// run: -i 20 --races bug --no-shrink -- spins
 // exit: 2
 // line: bug in test main: livelock: 2 workers spin for ever and 1 waits: from here no end can be reached
-// run: -i 20 --races off --no-shrink --no-experiments -- spins
+// run: -i 20 --races off --no-shrink -- spins
 // exit: 2
 // line: bug in test main: livelock: 2 workers spin for ever and 1 waits: from here no end can be reached
-// run: -i 200 --races bug --detect starvation --no-shrink --no-experiments -- waits
+// run: -i 200 --races bug --detect starvation --no-shrink -- waits
 // exit: 2
 // line: bug in test main: starvation: worker 0.1 can repeat a round
-// run: -i 200 --races bug --detect lassos --no-shrink --no-experiments -- retries
+// run: -i 200 --races bug --detect lassos --no-shrink -- retries
 // exit: 2
 // line: bug in test main: lasso: worker 0.0 and worker 0.1 can repeat a round of 6 steps for ever
 #include <pthread.h>

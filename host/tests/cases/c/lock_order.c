@@ -10,7 +10,7 @@
 // line: ... All
 // run: -i 20
 // exit: 0
-// run: --detect lock-order --no-shrink --no-experiments -i 50 -- free
+// run: --detect lock-order --no-shrink -i 50 -- free
 // exit: 2
 // line: bug in test main: deadlock:
 #include <pthread.h>

@@ -6,7 +6,7 @@
 // absent: Potential
 // run: -s dpor --test *_right
 // exit: 0
-// run: --detect lock-order -i 20 --no-shrink --no-experiments --test *_wrong
+// run: --detect lock-order -i 20 --no-shrink --test *_wrong
 // exit: 2
 // line: bug in test gate_wrong: deadlock
 // line: bug in test writer_wrong: deadlock

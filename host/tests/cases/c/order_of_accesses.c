@@ -6,7 +6,7 @@
 // line: No bug found in 14 tests
 // run: --races bug -s dpor --timeout 20 --test *_right
 // exit: 0
-// run: --races bug -s dpor --timeout 20 --no-shrink --no-experiments --test *_wrong
+// run: --races bug -s dpor --timeout 20 --no-shrink --test *_wrong
 // exit: 2
 // line: bug in test fences_wrong: data-race
 // line: bug in test sequence_wrong: data-race

@@ -1,4 +1,4 @@
-// Freeing a block happens before the allocation that hands out its memory again (C11, 7.22.3).
+// Freeing a block happens before the allocation that hands out its memory again (C11, 7.22.3), for those who can tell.
 // flags: -g -O1
 // run: --races bug -s dpor -- order
 // exit: 0

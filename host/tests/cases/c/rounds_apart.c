@@ -9,7 +9,7 @@
 // exit: 0
 // run: -s stateful --detect lassos,good-samaritan --test gives_way
 // exit: 0
-// run: -s stateful --detect starvation --no-shrink --no-experiments --test gives_way
+// run: -s stateful --detect starvation --no-shrink --test gives_way
 // exit: 2
 // line: bug in test gives_way: starvation: worker 0.1 can repeat a round of 4 steps for ever, in which worker 0.0 is enabled now and
 #include <coyote.h>

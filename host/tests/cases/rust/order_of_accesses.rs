@@ -38,58 +38,58 @@
 //! exit: 0
 //! run: --races bug --detect lassos,starvation -i 40 -- peterson
 //! exit: 0
-//! run: --races bug -i 500 --no-shrink --no-experiments -- arc wrong
+//! run: --races bug -i 500 --no-shrink -- arc wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- downgrade wrong
+//! run: --races bug -i 500 --no-shrink -- downgrade wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- rendezvous wrong
+//! run: --races bug -i 500 --no-shrink -- rendezvous wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- closed wrong
+//! run: --races bug -i 500 --no-shrink -- closed wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- oncelock wrong
+//! run: --races bug -i 500 --no-shrink -- oncelock wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- lazy wrong
+//! run: --races bug -i 500 --no-shrink -- lazy wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- local wrong
+//! run: --races bug -i 500 --no-shrink -- local wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- finished wrong
+//! run: --races bug -i 500 --no-shrink -- finished wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- park wrong
+//! run: --races bug -i 500 --no-shrink -- park wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- seqlock wrong
+//! run: --races bug -i 500 --no-shrink -- seqlock wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- handoff wrong
+//! run: --races bug -i 500 --no-shrink -- handoff wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- condvar wrong
+//! run: --races bug -i 500 --no-shrink -- condvar wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- timeout wrong
+//! run: --races bug -i 500 --no-shrink -- timeout wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- barrier wrong
+//! run: --races bug -i 500 --no-shrink -- barrier wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- trylock wrong
+//! run: --races bug -i 500 --no-shrink -- trylock wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- spin wrong
+//! run: --races bug -i 500 --no-shrink -- spin wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- ticket wrong
+//! run: --races bug -i 500 --no-shrink -- ticket wrong
 //! exit: 2
 //! line: bug in test main: data-race
-//! run: --races bug -i 500 --no-shrink --no-experiments -- peterson wrong
+//! run: --races bug -i 500 --no-shrink -- peterson wrong
 //! exit: 2
 //! line: bug in test main: data-race
 use std::cell::{RefCell, UnsafeCell};

@@ -1,14 +1,14 @@
 //! The holder of a std mutex follows from its word; a condvar has none.
-//! run: -i 10000 --no-shrink --no-experiments -- opposite
+//! run: -i 10000 --no-shrink -- opposite
 //! exit: 2
 //! line: bug in test main: deadlock:
 //! line: and each of these is held by the next one, as far as the locks' words tell
 //! line: which worker 0.0 holds since step
 //! line: inferred from the lock's word
-//! run: -i 10 --no-shrink --no-experiments -- itself
+//! run: -i 10 --no-shrink -- itself
 //! exit: 2
 //! line: which it itself holds since step
-//! run: -i 10000 --no-shrink --no-experiments -- lost
+//! run: -i 10000 --no-shrink -- lost
 //! exit: 2
 //! line: who waits: worker 0 to be woken
 use std::sync::{Arc, Condvar, Mutex};
