@@ -173,7 +173,7 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
             let (earlier, access) = own.find_map(accessed)?;
             match (facts.names.memory)(access) {
                 Some(known) => (earlier, format!("`{}`", known.name), "it"),
-                None => (earlier, amount(first.bytes), "them"),
+                None => (earlier, amount(first.bytes), if first.bytes == 1 { "it" } else { "them" }),
             }
         }
     };
