@@ -2,7 +2,7 @@
 //! observer.
 
 use super::heap_probe::ProbeHit;
-use super::{Event, GuestState, HbObject, Interest, MemoryAccess, ObjectUse, Observer};
+use super::{AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, ObjectUse, Observer};
 use crate::evidence::{RacingAccess, RacingAct};
 use crate::orderings::{Atomicity, Order};
 use crate::runtime::ObjectId;
@@ -19,6 +19,8 @@ pub struct RaceProbe {
     held: BTreeMap<WorkerId, Vec<ObjectId>>,
     /// Whether the first access wrote; the value shows at the next event.
     wrote: bool,
+    /// The last access: its worker, address and site.
+    last: Option<(WorkerId, u64, u32)>,
     seen: Seen,
 }
 
@@ -71,7 +73,7 @@ impl RaceProbe {
     /// findings.
     pub fn new(accesses: [RacingAccess; 2]) -> (RaceProbe, Seen) {
         let seen = Seen::default();
-        (RaceProbe { accesses, held: BTreeMap::new(), wrote: false, seen: seen.clone() }, seen)
+        (RaceProbe { accesses, held: BTreeMap::new(), wrote: false, last: None, seen: seen.clone() }, seen)
     }
 
     /// Those of the two accesses that are this one.
@@ -122,7 +124,16 @@ impl RaceProbe {
             self.wrote = number == 0 && access.writes;
             self.take(seen, number, state, value);
         }
-        let site = state.ordered_site(access.worker, access.site);
+        let last = self.last.take();
+        let site = match access.source {
+            // That a compare-exchange wrote is told afterwards, without its site.
+            AccessSource::Told => match last {
+                Some((by, at, site)) if (by, at) == (worker, address) => site,
+                _ => return,
+            },
+            _ => state.ordered_site(worker, access.site),
+        };
+        self.last = Some((worker, address, site));
         let Some(Atomicity::Atomic(Some(order))) = state.atomicity(site) else { return };
         let number = seen.writes.len() + seen.reads.len();
         let atomic = SeenAtomic { address: access.address, site, order, number };

@@ -367,7 +367,10 @@ impl Races {
         let (first, second) = found.into_iter().find_map(|first| {
             let first = described(state, first.worker, first.how, first.what);
             let second = described(state, worker, how, what);
-            (!self.remarks.take(&self.rules, state, [&first, &second])).then_some((first, second))
+            // Who decides that a block is freed may be far from the call.
+            let frees = second.act == RacingAct::Free;
+            let callers = if frees { state.caller_of_allocator(worker) } else { Vec::new() };
+            (!self.remarks.take(&self.rules, state, [&first, &second], &callers)).then_some((first, second))
         })?;
         let evidence = Evidence::Race { first, second };
         let bug = Bug { kind: BugKind::DataRace, evidence, worker: Some(worker) };

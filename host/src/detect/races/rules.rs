@@ -65,9 +65,12 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 
 /// Functions with races that the authors of their crates know and state in the source: accesses of the buffer of a deque
 /// that are volatile instead of atomic (Chase and Lev's algorithm; the crate's own CI suppresses them for
-/// ThreadSanitizer), and optimistic reads of a cell, which are thrown away if a sequence lock shows a write. Programs
-/// that depend on these crates, such as users of rayon, could not do anything about them.
-const KNOWN: [&str; 3] = [
+/// ThreadSanitizer), and optimistic reads of a cell, which are thrown away if a sequence lock shows a write. The blocks
+/// that crossbeam-epoch collects are free by the release sequences of C++11, which C++20 shortened: a thread that pins
+/// again hides that it has unpinned. Programs that depend on these crates, such as users of rayon, could not do anything
+/// about them.
+const KNOWN: [&str; 4] = [
+    "*crossbeam_epoch::internal::Global::collect*",
     "*crossbeam_deque::deque::Buffer<*>::read*",
     "*crossbeam_deque::deque::Buffer<*>::write*",
     "*crossbeam_utils::atomic::atomic_cell::atomic_load*",
@@ -104,13 +107,20 @@ impl Remarks {
         self.0.values().cloned().collect()
     }
 
-    /// Whether a race is no bug by these rules. It is then kept for the report.
-    pub fn take(&mut self, rules: &Rules, state: &GuestState<'_>, accesses: [&RacingAccess; 2]) -> bool {
+    /// Whether a race is no bug by these rules. It is then kept for the report. `callers`: where what the second access
+    /// is a part of was called; a suppression may name it.
+    pub fn take(
+        &mut self,
+        rules: &Rules,
+        state: &GuestState<'_>,
+        accesses: [&RacingAccess; 2],
+        callers: &[Location],
+    ) -> bool {
         let key = RaceRemark::key(accesses);
         if self.0.contains_key(&key) {
             return true;
         }
-        let places = accesses.iter().filter_map(|access| access.location);
+        let places = accesses.iter().filter_map(|access| access.location).chain(callers.iter().copied());
         let mut names: Vec<String> = places.flat_map(|place| state.names(place)).collect();
         // What one compiler calls `T::method` is `<T>::method` for another one.
         let plain: Vec<String> = names.iter().map(|name| without_generics(name)).collect();
