@@ -56,17 +56,19 @@ impl Memory {
         }
     }
 
-    /// Records that a worker gives back a block. `counts`: as a write of it. Returns an access that it is in a race with.
-    pub fn free(&mut self, worker: WorkerId, counts: bool, (address, bytes): (u32, u32)) -> Option<Kept> {
-        let first = counts.then(|| {
+    /// Records that a worker gives back a block. `counts`: as a write of it. Returns the accesses that it is in a race
+    /// with.
+    pub fn free(&mut self, worker: WorkerId, counts: bool, (address, bytes): (u32, u32)) -> Found {
+        let mut races = Found::new();
+        if counts {
             let now = self.order.now(worker);
-            let born = || self.births.unordered(now, address, bytes);
-            let born = || born().map(|(address, birth)| allocation(address, birth));
-            self.shadow.unordered(now, address.into(), bytes.into()).or_else(born)
-        });
+            races = self.shadow.unordered(now, address.into(), bytes.into());
+            let born = self.births.unordered(now, address, bytes);
+            races.extend(born.map(|(address, birth)| allocation(address, birth)));
+        }
         self.order.free(worker, address, bytes);
         self.forget(address, bytes);
-        first.flatten()
+        races
     }
 
     /// Forgets a block that was handed out or taken back: it is new memory.

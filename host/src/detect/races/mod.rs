@@ -343,11 +343,10 @@ impl Races {
         let mut finding = None;
         if let Some((address, bytes)) = old {
             let counts = counts && !is_stack(state, address, bytes);
-            if let Some(first) = self.memory.free(worker, counts, (address, bytes)) {
-                let special = Some(Special::Free);
-                let what = What { address, bytes, site: Operation::NO_SITE, step, ordering: None, special };
-                finding = self.finding(state, Found::from_elem(first, 1), worker, OF_BLOCK, what);
-            }
+            let races = self.memory.free(worker, counts, (address, bytes));
+            let special = Some(Special::Free);
+            let what = What { address, bytes, site: Operation::NO_SITE, step, ordering: None, special };
+            finding = self.finding(state, races, worker, OF_BLOCK, what);
         }
         if let Some(block) = change.new {
             self.memory.allocate(worker, counts, block, step);

@@ -228,19 +228,24 @@ impl Shadow {
         looked
     }
 
-    /// An access of these bytes that did not happen before `now`.
-    pub fn unordered(&self, now: &Clock, address: u64, bytes: u64) -> Option<Kept> {
-        let pages = address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES);
-        pages.filter_map(|number| self.page_at(number).map(|page| (number, page))).find_map(
-            |(number, page)| {
-                let start = number * PAGE_BYTES;
-                let (from, to) = (address.max(start), (address + bytes).min(start + PAGE_BYTES));
-                masks(from, to - from).find_map(|(group, mask)| {
-                    let races = |old: &&Kept| old.mask & mask != 0 && old.epoch > now.of(old.worker);
-                    page.groups[(group % PAGE) as usize].iter().find(races).copied()
-                })
-            },
-        )
+    /// The accesses of these bytes that did not happen before `now`.
+    pub fn unordered(&self, now: &Clock, address: u64, bytes: u64) -> Found {
+        let mut found = Found::new();
+        for number in address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES) {
+            let Some(page) = self.page_at(number) else { continue };
+            let start = number * PAGE_BYTES;
+            let (from, to) = (address.max(start), (address + bytes).min(start + PAGE_BYTES));
+            for (group, mask) in masks(from, to - from) {
+                for old in &page.groups[(group % PAGE) as usize] {
+                    let unordered = old.mask & mask != 0 && old.epoch > now.of(old.worker);
+                    // A long access is in several groups.
+                    if unordered && found.last().is_none_or(|last| last.what != old.what) {
+                        found.push(*old);
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Whether there are known writes of a byte, which all happened before `now`.

@@ -141,7 +141,7 @@ impl Detector {
             }
             Act::Free(Block { address, bytes, counts }) => {
                 let race = self.memory.free(worker, counts, (address, bytes));
-                race.map(|first| first.what.step as usize)
+                race.first().map(|first| first.what.step as usize)
             }
             Act::Lock(kind) => {
                 let object = HbObject::Object(ObjectId { class: Class::Rwlock, address: 8 });
