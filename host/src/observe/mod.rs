@@ -22,7 +22,7 @@ mod state;
 
 pub use crate::runtime::heap::BlockRef;
 pub use crate::runtime::released::{Join, Released};
-pub use crate::runtime::reuse::Reuse;
+pub use crate::runtime::reuse::{ADDRESS_BYTES, Reuse};
 pub use crate::runtime::stream::{
     AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind,
 };

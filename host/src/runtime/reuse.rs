@@ -13,6 +13,9 @@ use super::released::Join;
 use coyote_strategies::WorkerId;
 use std::collections::BTreeMap;
 
+/// Number of bytes of an address in a module with 32-bit memory.
+pub const ADDRESS_BYTES: u32 = 4;
+
 /// Memory from its key on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Region<T> {

@@ -43,8 +43,8 @@ use crate::artifact::Artifact;
 use crate::evidence::{Evidence, RaceRemark, RacingAccess, RacingAct};
 use crate::object_id::UseKind;
 use crate::observe::{
-    AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, ObjectId, ObjectUse,
-    SavedState,
+    ADDRESS_BYTES, AccessSource, Detector, Event, Finding, GuestState, Interest, MemoryAccess, ObjectId,
+    ObjectUse, SavedState,
 };
 use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
@@ -63,9 +63,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Maximum number of bytes of an access that are checked; the rest is left out.
 const BYTES_MAX: u32 = 1 << 20;
-
-/// Number of bytes of an address in a module with 32-bit memory.
-const POINTER_BYTES: u32 = 4;
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
@@ -285,9 +282,9 @@ impl Races {
             }
         };
         if access.reads
-            && what.bytes == POINTER_BYTES
+            && what.bytes == ADDRESS_BYTES
             && self.memory.order.has_reused_memory()
-            && let Some(value) = state.number(address, POINTER_BYTES)
+            && let Some(value) = state.number(address, ADDRESS_BYTES)
         {
             self.memory.read_address(worker, what.address, value as u32);
         }
@@ -363,14 +360,18 @@ impl Races {
         how: How,
         what: What,
     ) -> Option<Finding> {
-        let (first, second) = found.into_iter().find_map(|first| {
-            let first = described(state, first.worker, first.how, first.what);
-            let second = described(state, worker, how, what);
-            // Who decides that a block is freed may be far from the call.
-            let frees = second.act == RacingAct::Free;
-            let callers = if frees { state.caller_of_allocator(worker) } else { Vec::new() };
-            (!self.remarks.take(&self.rules, state, [&first, &second], &callers)).then_some((first, second))
-        })?;
+        if found.is_empty() {
+            return None;
+        }
+        let mut second = described(state, worker, how, what);
+        // A free has no site, and who decides on it may be far from the call.
+        let frees = second.act == RacingAct::Free;
+        let callers = if frees { state.caller_of_allocator(worker) } else { Vec::new() };
+        second.location = second.location.or(callers.first().copied());
+        let mut earlier =
+            found.into_iter().map(|first| described(state, first.worker, first.how, first.what));
+        let first =
+            earlier.find(|first| !self.remarks.take(&self.rules, state, [first, &second], &callers))?;
         let evidence = Evidence::Race { first, second };
         let bug = Bug { kind: BugKind::DataRace, evidence, worker: Some(worker) };
         let block = state.runtime.heap.block_around(what.address);
@@ -406,9 +407,6 @@ fn described(state: &GuestState<'_>, worker: WorkerId, how: How, what: What) -> 
         Some(Special::Allocation) => RacingAct::Allocation,
         Some(Special::Free) => RacingAct::Free,
     };
-    // Only the last access can be a `free`: its worker's stack is still there.
-    let freed_at = || state.caller_of_allocator(worker).first().copied();
-    let location = if act == RacingAct::Free { freed_at() } else { state.location(site) };
     let title = state.runtime.title(worker);
-    RacingAccess { act, address, bytes, worker, title, step: step.into(), location }
+    RacingAccess { act, address, bytes, worker, title, step: step.into(), location: state.location(site) }
 }

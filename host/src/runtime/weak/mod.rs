@@ -40,7 +40,7 @@ mod view;
 
 use super::heap::Change;
 use super::released::{Join, Released};
-use super::reuse::Reuse;
+use super::reuse::{ADDRESS_BYTES, Reuse};
 use super::stream::{HbObject, SyncEvent};
 use coyote_abi::Ordering;
 use coyote_strategies::{OpKind, WorkerId};
@@ -50,9 +50,6 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use view::View;
-
-/// Number of bytes of an address in a module with 32-bit memory.
-const POINTER_BYTES: u32 = 4;
 
 /// A worker's knowledge of stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -307,7 +304,7 @@ impl Weak {
 
     /// What a worker learns by reading a store, if that is an address: see [`Reuse`].
     fn known_by(&self, access: &AtomicAccess, message: &Message) -> Option<&View> {
-        let is_address = access.kind != OpKind::AtomicStore && access.bytes == POINTER_BYTES;
+        let is_address = access.kind != OpKind::AtomicStore && access.bytes == ADDRESS_BYTES;
         let address = u32::try_from(message.value).ok().filter(|_| is_address)?;
         let location = &self.locations[&access.address];
         self.reuse.known_of(access.worker, address).filter(|known| message.at <= known.seen(location.number))
