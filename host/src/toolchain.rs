@@ -21,6 +21,15 @@ pub fn variable(target: &str, what: &str) -> String {
     format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"))
 }
 
+/// Cargo's configuration files that apply to a directory, with their texts; the nearest one first.
+pub fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let folders = absolute.ancestors().map(|folder| folder.join(".cargo")).chain(home);
+    let files = folders.flat_map(|folder| [folder.join("config.toml"), folder.join("config")]);
+    files.filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text))).collect()
+}
+
 /// The path that `rustc --print` prints in a directory. `None` if rustc refuses.
 ///
 /// # Errors

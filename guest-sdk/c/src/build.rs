@@ -10,8 +10,16 @@ use std::process::Command;
 
 /// Options for every file. Without -matomics, atomic operations are not atomic. A C++ function that ends
 /// without its `return` continues, as it does on most machines: a trap there would hide the bugs that the
-/// program is tested for.
-const COMPILE: &[&str] = &["--target=wasm32-wasi", "-matomics", "-mbulk-memory", "-fno-strict-return"];
+/// program is tested for. With ThreadSanitizer's attribute the optimiser adds no reads that the source does not make,
+/// and which may be in a race.
+const COMPILE: &[&str] = &[
+    "--target=wasm32-wasi",
+    "-matomics",
+    "-mbulk-memory",
+    "-fno-strict-return",
+    "-mllvm",
+    "-force-attribute=sanitize_thread",
+];
 
 /// The header that tells the tool the memory orders of atomic operations; included before everything else.
 const ORDERS: &str = "coyote_order.h";

@@ -3,7 +3,7 @@
 //! Nothing is written into the crate: cargo's environment variable gives the runner, and has priority over files.
 
 use super::workspace::Metadata;
-use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind};
+use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind, wrapper};
 use crate::cli::doctor::Features;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
@@ -122,18 +122,19 @@ fn prepare(subcommand: &str, more: &[&str], given: &Arguments) -> Result<Prepare
     if own(arguments).iter().all(|argument| name(argument) != "--target") {
         cargo.args(["--target", target]);
     }
+    wrapper::add(&mut cargo)?;
     if given.unwind {
         unwind::prepare(&mut cargo, target)?;
     }
     let texts: Vec<&str> = own(arguments).iter().filter_map(|argument| argument.to_str()).collect();
     if given.like_miri {
-        miri::prepare(&mut cargo, target)?;
+        miri::prepare(&mut cargo, target);
     }
     let mut _lock = None;
     if let Some(metadata) = Metadata::of(&texts, target) {
         profile::prepare(&mut cargo, &texts, &metadata);
         flags::add_for_tokio(&mut cargo, &metadata, target);
-        parking::prepare(&mut cargo, &metadata, target)?;
+        parking::prepare(&mut cargo, &metadata, target);
         // Dev-dependencies that a program or nextest needs are not known here, so cargo builds all of them.
         let all = subcommand != "test" || given.all_dev_dependencies;
         _lock = Some(stand_ins::prepare(&mut cargo, &texts, &metadata, all)?);

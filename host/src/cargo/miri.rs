@@ -5,22 +5,16 @@
 //! by the wrapper of rustc; std and other crates are not changed.
 
 use super::{flags, wrapper};
-use anyhow::Result;
 use std::process::Command;
 
 /// A flag that distinguishes these builds from others, since cargo does not take a wrapper's effect into account.
 const BUILT_SO: [&str; 2] = ["--cfg", "coyote_like_miri"];
 
 /// Makes cargo build the tested packages with `cfg(miri)`.
-///
-/// # Errors
-/// As [`wrapper::add`].
-pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
+pub fn prepare(cargo: &mut Command, target: &str) {
     eprintln!(
         "note: with cfg(miri), as in Miri, the crate may make fewer rounds, leave out tests, and execute other code"
     );
-    wrapper::add(cargo)?;
     cargo.env(wrapper::LIKE_MIRI, "1");
     flags::add(cargo, target, &BUILT_SO);
-    Ok(())
 }

@@ -4,22 +4,16 @@
 //! the sources of one crate, and an unstable instruction that is the same on every toolchain. The wrapper of rustc
 //! enables it for that crate alone.
 
+use super::flags;
 use super::workspace::Metadata;
-use super::{flags, wrapper};
-use anyhow::Result;
 use std::process::Command;
 
 /// A flag that distinguishes these builds from others, since cargo does not take a wrapper's effect into account.
 const BUILT_SO: [&str; 2] = ["--cfg", "coyote_parking"];
 
 /// Makes cargo build parking_lot with a way to wait, if it is among the packages without the feature.
-///
-/// # Errors
-/// As [`wrapper::add`].
-pub fn prepare(cargo: &mut Command, metadata: &Metadata, target: &str) -> Result<()> {
+pub fn prepare(cargo: &mut Command, metadata: &Metadata, target: &str) {
     if metadata.has_without("parking_lot_core", "nightly") {
-        wrapper::add(cargo)?;
         flags::add(cargo, target, &BUILT_SO);
     }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! `--unwind`: builds std with panics that unwind. The target's precompiled std does not unwind.
 //!
 //! Cargo builds std from the toolchain's component `rust-src`, by unstable options that `RUSTC_BOOTSTRAP=1` allows on
-//! every toolchain, with the standard exception instructions. [`wrapper`] compiles the test harness such that it relies
+//! every toolchain, with the standard exception instructions. [`super::wrapper`] compiles the test harness such that it relies
 //! on unwinding.
 
-use super::{flags, wrapper};
+use super::flags;
 use crate::toolchain;
 use anyhow::{Result, ensure};
 use std::path::Path;
@@ -31,7 +31,6 @@ pub fn prepare(cargo: &mut Command, target: &str) -> Result<()> {
         "--unwind builds std from its source, which the toolchain lacks: run `rustup component add rust-src`"
     );
     cargo.env("RUSTC_BOOTSTRAP", "1").env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind,test");
-    wrapper::add(cargo)?;
     flags::add(cargo, target, &FLAGS);
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! This command as rustc's wrapper: compiles single crates with flags beyond those that cargo passes.
 
+use crate::toolchain;
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Set in processes of cargo that call this command as rustc's wrapper. Its value is the wrapper to be called in turn,
@@ -20,14 +22,38 @@ pub const LIKE_MIRI: &str = "COYOTE_LIKE_MIRI";
 /// Flags for such a package.
 const MIRI: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "miri"];
 
+/// Flags for all crates that are compiled for wasm: as for ThreadSanitizer, the optimiser adds no reads that the source
+/// does not make, and which may be in a race.
+const AS_WRITTEN: [&str; 2] = ["-C", "llvm-args=-force-attribute=sanitize_thread"];
+
 /// Makes cargo call this command instead of rustc.
 ///
 /// # Errors
 /// The path of this command cannot be determined.
 pub fn add(cargo: &mut Command) -> Result<()> {
     let this = std::env::current_exe().context("cannot tell where cargo-coyote is")?;
-    cargo.env(WRAPPED, std::env::var_os("RUSTC_WRAPPER").unwrap_or_default()).env("RUSTC_WRAPPER", this);
+    cargo.env(WRAPPED, other()).env("RUSTC_WRAPPER", this);
     Ok(())
+}
+
+/// The wrapper that cargo would call without this one, or empty.
+fn other() -> OsString {
+    let given = ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"].into_iter().find_map(std::env::var_os);
+    let written = || {
+        let files = toolchain::configurations(Path::new("."));
+        files.iter().find_map(|(file, text)| written(file, text))
+    };
+    given.or_else(written).unwrap_or_default()
+}
+
+/// The wrapper that a configuration of cargo names. A path is relative to the directory of the configuration's
+/// directory.
+fn written(file: &Path, text: &str) -> Option<OsString> {
+    let table = text.parse::<toml::Table>().ok()?;
+    let name = table.get("build")?.get("rustc-wrapper")?.as_str()?;
+    let is_path = name.contains(['/', '\\']);
+    let base = file.parent()?.parent()?;
+    Some(if is_path { base.join(name).into() } else { name.into() })
 }
 
 /// Compiles as rustc would, if cargo calls this command as the wrapper of rustc.
@@ -44,6 +70,9 @@ pub fn wrap() -> Option<Result<ExitCode>> {
         false => Command::new(&other),
     };
     compile.args(&arguments[usize::from(other.is_empty())..]);
+    if is_for_wasm(&arguments) {
+        compile.args(AS_WRITTEN);
+    }
     if is_harness(&arguments) {
         compile.args(HARNESS);
     }
@@ -97,6 +126,15 @@ mod tests {
         ] {
             assert!(!is_harness(&words(other)), "{other}");
         }
+    }
+
+    #[test]
+    fn a_wrapper_of_the_configuration_is_kept() {
+        let wrapper = |text: &str| written(Path::new("/home/app/.cargo/config.toml"), text);
+        assert_eq!(wrapper("[build]\nrustc-wrapper = \"sccache\""), Some("sccache".into()));
+        assert_eq!(wrapper("build.rustc-wrapper = \"tools/wrap\""), Some("/home/app/tools/wrap".into()));
+        assert_eq!(wrapper("build.rustc-wrapper = \"/bin/wrap\""), Some("/bin/wrap".into()));
+        assert_eq!(wrapper("[build]\njobs = 1"), None);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use coyote_strategies::{Decision, Operation, Pick, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// The maximum number of places on a stack that are kept, the innermost ones.
+const STACK_MAX: usize = 128;
+
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Schedule {
@@ -31,6 +34,8 @@ pub struct Step {
     /// The number at the operation's address before and after the step, where it accesses up to 8 bytes of memory.
     pub number_at: Option<(u64, u64)>,
     stack: usize,
+    /// Number of frames on its worker's stack outside of those that are kept.
+    pub(super) outer: usize,
     /// The indices of its choices in the path.
     pub(super) decisions: Range<usize>,
 }
@@ -53,18 +58,21 @@ struct Stacks {
 }
 
 impl Stacks {
-    fn number(&mut self, stack: Vec<Location>, symbols: &Symbols) -> usize {
+    /// The number of a stack's innermost part, and the number of frames outside of it.
+    fn number(&mut self, mut stack: Vec<Location>, symbols: &Symbols) -> (usize, usize) {
+        let outer = stack.iter().skip(STACK_MAX).map(|place| self.at(*place, symbols).len()).sum();
+        stack.truncate(STACK_MAX);
         if let Some(number) = self.numbers.get(&stack) {
-            return *number;
+            return (*number, outer);
         }
-        let mut frames = Vec::new();
-        for location in &stack {
-            let here = self.known.entry(*location).or_insert_with(|| frames_at(*location, symbols));
-            frames.extend(here.iter().cloned());
-        }
+        let frames = stack.iter().flat_map(|place| self.at(*place, symbols).to_vec()).collect();
         self.frames.push(frames);
         self.numbers.insert(stack, self.frames.len() - 1);
-        self.frames.len() - 1
+        (self.frames.len() - 1, outer)
+    }
+
+    fn at(&mut self, place: Location, symbols: &Symbols) -> &[Frame] {
+        self.known.entry(place).or_insert_with(|| frames_at(place, symbols))
     }
 }
 
@@ -75,7 +83,7 @@ pub(super) fn frames_at(location: Location, symbols: &Symbols) -> Vec<Frame> {
 }
 
 impl Schedule {
-    /// The frames of an entry's worker before the entry is executed, innermost first.
+    /// The innermost frames of an entry's worker before the entry is executed, innermost first.
     pub fn frames(&self, position: usize) -> &[Frame] {
         self.steps.get(position).map_or(&[], |step| &self.stacks.frames[step.stack])
     }
@@ -148,6 +156,7 @@ impl Recording {
             Decision::Value(value) => Some(*value),
             Decision::Pick(_) => None,
         });
+        let (stack, outer) = self.schedule.stacks.number(execution.machine().stack(worker), symbols);
         let step = Step {
             worker,
             timeout,
@@ -155,7 +164,8 @@ impl Recording {
             operation,
             values: values.collect(),
             number_at: number_at(execution, &operation).map(|number| (number, number)),
-            stack: self.schedule.stacks.number(execution.machine().stack(worker), symbols),
+            stack,
+            outer,
             decisions,
         };
         self.schedule.steps.push(step);

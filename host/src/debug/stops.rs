@@ -198,35 +198,49 @@ fn positions(schedule: &Schedule, at: &At) -> Vec<usize> {
         if step.timeout {
             continue;
         }
-        let frames = schedule.frames(position);
-        let last = previous.map_or(&[][..], |previous| schedule.frames(previous));
-        if stops(at, frames, last) {
+        let stack = |position: usize| Stack {
+            frames: schedule.frames(position),
+            outer: schedule.steps[position].outer,
+        };
+        if stops(at, stack(position), previous.map_or(Stack::default(), stack)) {
             found.push(position);
         }
     }
     found
 }
 
-/// Whether to stop a worker with the stack `frames`, which had the stack `last` at its step before.
-fn stops(at: &At, frames: &[Frame], last: &[Frame]) -> bool {
-    let depth = |frames: &[Frame], index: usize| frames.len() - index;
-    let was = |index: usize| {
-        let same = last.len().checked_sub(depth(frames, index))?;
-        last.get(same)
+/// The innermost frames of a worker's stack.
+#[derive(Clone, Copy, Default)]
+struct Stack<'a> {
+    frames: &'a [Frame],
+    /// Number of the other frames.
+    outer: usize,
+}
+
+impl Stack<'_> {
+    fn depth(&self) -> usize {
+        self.frames.len() + self.outer
+    }
+}
+
+/// Whether to stop a worker with this stack, which had the stack `last` at its step before.
+fn stops(at: &At, stack: Stack<'_>, last: Stack<'_>) -> bool {
+    // Whether the worker was not there before. Of a frame that is not kept it is not known, and then it was.
+    let came = |index: usize, is_same: &dyn Fn(&Frame) -> bool| {
+        let Some(at) = last.depth().checked_sub(stack.depth() - index) else { return true };
+        last.frames.get(at).is_some_and(|was| !is_same(was))
     };
-    frames.iter().enumerate().any(|(index, frame)| match at {
+    stack.frames.iter().enumerate().any(|(index, frame)| match at {
         At::Line { file, line } => {
             let is_there = |frame: &Frame| {
                 frame.source.line == Some(*line) && frame.source.file.as_deref() == Some(file.as_str())
             };
-            let came = || {
-                !was(index).is_some_and(|was| is_there(was) && was.source.function == frame.source.function)
-            };
-            is_there(frame) && (index == 0 || came())
+            let is_same = |was: &Frame| is_there(was) && was.source.function == frame.source.function;
+            is_there(frame) && (index == 0 || came(index, &is_same))
         }
         At::Function(name) => {
             let is_called = |frame: &Frame| is_function(&frame.source.function, name);
-            is_called(frame) && !was(index).is_some_and(is_called)
+            is_called(frame) && came(index, &is_called)
         }
     })
 }
@@ -267,22 +281,39 @@ mod tests {
         Frame { source, is_library: false }
     }
 
+    fn stops_at(at: &At, frames: &[Frame], last: &[Frame]) -> bool {
+        stops(at, Stack { frames, outer: 0 }, Stack { frames: last, outer: 0 })
+    }
+
     #[test]
     fn a_line_stops_at_its_operations_and_where_it_is_come_to() {
         let at = At::Line { file: "a.rs".into(), line: 5 };
         let (here, inner) = (frame("f", 5), frame("g", 9));
         let alone = std::slice::from_ref(&here);
         // The operation is on the line itself: stops each time.
-        assert!(stops(&at, alone, &[]));
-        assert!(stops(&at, alone, alone));
+        assert!(stops_at(&at, alone, &[]));
+        assert!(stops_at(&at, alone, alone));
         // The operation is in a function that the line calls: stops when the worker comes to the line.
         let called = [inner.clone(), here.clone()];
-        assert!(stops(&at, &called, &[frame("f", 4)]));
-        assert!(!stops(&at, &called, &called));
-        assert!(!stops(&at, &called, alone));
+        assert!(stops_at(&at, &called, &[frame("f", 4)]));
+        assert!(!stops_at(&at, &called, &called));
+        assert!(!stops_at(&at, &called, alone));
         // Another call of the same function.
-        assert!(stops(&at, &[inner, here.clone(), frame("f", 5)], &[frame("h", 1), frame("f", 5)]));
-        assert!(!stops(&at, &[frame("f", 4)], alone));
+        assert!(stops_at(&at, &[inner, here.clone(), frame("f", 5)], &[frame("h", 1), frame("f", 5)]));
+        assert!(!stops_at(&at, &[frame("f", 4)], alone));
+    }
+
+    #[test]
+    fn frames_that_are_not_kept_count() {
+        let at = At::Line { file: "a.rs".into(), line: 5 };
+        // f calls f calls g; only two frames are kept.
+        let before = [frame("g", 9), frame("f", 5)];
+        let called = [frame("g", 9), frame("f", 5), frame("f", 5)];
+        let (before, deeper) =
+            (Stack { frames: &before, outer: 1 }, Stack { frames: &called[..2], outer: 1 });
+        assert!(!stops(&at, deeper, before));
+        assert!(stops(&at, Stack { outer: 2, ..deeper }, before));
+        assert!(!stops(&at, before, Stack { outer: 2, ..deeper }));
     }
 
     #[test]
@@ -290,9 +321,9 @@ mod tests {
         let at = At::Function("take".into());
         let (outer, inner) = (frame("main", 1), frame("buffer::take<u32>", 3));
         let alone = std::slice::from_ref(&outer);
-        assert!(stops(&at, &[inner.clone(), outer.clone()], alone));
-        assert!(!stops(&at, &[inner.clone(), outer.clone()], &[inner.clone(), outer.clone()]));
-        assert!(!stops(&at, &[frame("mistake", 1), outer.clone()], alone));
+        assert!(stops_at(&at, &[inner.clone(), outer.clone()], alone));
+        assert!(!stops_at(&at, &[inner.clone(), outer.clone()], &[inner.clone(), outer.clone()]));
+        assert!(!stops_at(&at, &[frame("mistake", 1), outer.clone()], alone));
     }
 
     #[test]

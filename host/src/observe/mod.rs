@@ -27,6 +27,7 @@ pub use crate::runtime::stream::{
     AccessSource, Event, HbObject, Interest, MemoryAccess, ObjectUse, Step, SyncEvent, SyncKind,
 };
 pub use crate::runtime::{ObjectId, Runtime};
+use coyote_strategies::OpKind;
 pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
 pub(crate) use filter::{is_plain, plainly_allowed, uses_object};
 pub(crate) use observers::{Observers, Saved};
@@ -46,6 +47,12 @@ pub trait Observer: Send {
 
     /// Receives an event of its interest, with the present state.
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>);
+
+    /// With [`Interest::STACKS`]: whether it wants the stack of the running worker at its next step, which has this
+    /// number, from 1, unless others' steps come before it, and executes this operation.
+    fn wants_stack(&self, _step: u64, _operation: OpKind) -> bool {
+        true
+    }
 
     /// Called at the end of an iteration, with [`Interest::ENDS`].
     fn end(&mut self, _ending: &Ending<'_>) {}

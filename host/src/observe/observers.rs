@@ -2,7 +2,7 @@
 
 use super::{Attempt, Detector, Ending, Event, Finding, GuestState, Interest, Observer, SavedState};
 use crate::evidence::{Inversion, RaceRemark};
-use coyote_strategies::WorkerId;
+use coyote_strategies::{OpKind, WorkerId};
 
 /// See the module's documentation. Detectors come first, in the order in which they were added: the first finding
 /// counts.
@@ -54,6 +54,14 @@ impl Observers {
         let detectors = self.detectors.iter().map(|(interest, _)| *interest);
         let observers = self.observers.iter().map(|(interest, _)| *interest);
         detectors.chain(observers).fold(Interest::empty(), Interest::union)
+    }
+
+    /// Whether any of them wants the stack of the running worker at its next step: see [`Observer::wants_stack`].
+    pub fn want_stack(&self, step: u64, operation: OpKind) -> bool {
+        let mut observers = self.observers.iter();
+        observers.any(|(wanted, observer)| {
+            wanted.contains(Interest::STACKS) && observer.wants_stack(step, operation)
+        })
     }
 
     pub fn begin(&mut self, state: &GuestState<'_>) {

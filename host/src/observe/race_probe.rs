@@ -8,7 +8,7 @@ use crate::orderings::{Atomicity, Order};
 use crate::runtime::ObjectId;
 use crate::runtime::heap::Change;
 use coyote_instrumenter::Location;
-use coyote_strategies::{Class, WorkerId};
+use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -150,6 +150,10 @@ impl Observer for RaceProbe {
     fn interest(&self) -> Interest {
         let stacks = Interest::STEPS | Interest::STACKS;
         stacks | Interest::ACCESSES | Interest::SYNC | Interest::USES | Interest::HEAP | Interest::WORKERS
+    }
+
+    fn wants_stack(&self, step: u64, operation: OpKind) -> bool {
+        operation == OpKind::Spawn || self.accesses.iter().any(|access| access.step == step)
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {

@@ -53,7 +53,8 @@ bitflags::bitflags! {
         /// Every access before it happens, not only those that the map of the heap does not allow. The stacks of all
         /// other workers are known then.
         const VETOES = 1 << 11;
-        /// The stack of every worker whose step is an event. Each worker then unwinds at every scheduling point.
+        /// The stack of every worker whose step is an event. Each worker then unwinds at every scheduling point where an
+        /// observer wants the stack.
         const STACKS = 1 << 12;
         const FENCES = 1 << 13;
         /// A monitor has been hot for too long.

@@ -450,7 +450,8 @@ fn dev_dependencies_that_no_test_names_are_left_out() {
     assert!(manifest.contains("wait-timeout"), "it is the crate's own");
 }
 
-/// A crate whose number of rounds depends on `cfg(miri)`, and whose build reports its level of optimisation.
+/// A crate whose number of rounds depends on `cfg(miri)`, whose build reports its level of optimisation, and of whose
+/// tests an optimiser would make one that has a race.
 #[test]
 fn a_crate_is_built_for_being_explored() {
     if binary().is_none() {
@@ -474,7 +475,12 @@ fn a_crate_is_built_for_being_explored() {
     put(
         "src/lib.rs",
         "#[test]\nfn is_built() {\n    panic!(\"{} level {}, miri {} {}\", cfg!(debug_assertions), env!(\"LEVEL\"), cfg!(miri), other::MIRI);\n}\n\
-         #[test]\n#[cfg_attr(miri, ignore)]\nfn takes_long() {}\n",
+         #[test]\n#[cfg_attr(miri, ignore)]\nfn takes_long() {}\n\
+         static mut SHARED: i32 = 0;\n#[inline(never)]\n\
+         fn peek(really: bool) -> i32 {\n    if really { unsafe { SHARED } } else { 0 }\n}\n\
+         #[test]\nfn reads_no_more_than_it_says() {\n    let really = std::hint::black_box(false);\n    \
+         let reader = std::thread::spawn(move || peek(really));\n    unsafe { SHARED = 1 };\n    \
+         assert_eq!(reader.join().unwrap(), 0);\n}\n",
     );
     let run = |more: &[&str]| test_crate(directory.path(), more, "1");
     let says = |ended: &Ended, text: &str| {
@@ -484,7 +490,9 @@ fn a_crate_is_built_for_being_explored() {
     let usual = run(&[]);
     says(&usual, "true level 1, miri false false");
     assert!(usual.stdout.contains("takes_long ... ok"), "{usual:?}");
-    says(&run(&["--release"]), "false level 3, miri false false");
+    let optimised = run(&["--release"]);
+    says(&optimised, "false level 3, miri false false");
+    assert!(optimised.stdout.contains("reads_no_more_than_it_says ... ok"), "{optimised:?}");
     let miri = run(&["--like-miri"]);
     says(&miri, "true level 1, miri true false");
     assert!(miri.stdout.contains("takes_long ... ignored"), "{miri:?}");

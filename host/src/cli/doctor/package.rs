@@ -86,21 +86,12 @@ fn target(directory: &Path) -> Result<Option<Finding>> {
     Ok((!toolchain::has(TARGET, directory)?).then(finding))
 }
 
-/// Cargo's configuration files that apply to a directory, with their texts.
-fn configurations(directory: &Path) -> Vec<(PathBuf, String)> {
-    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.into());
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let folders = absolute.ancestors().map(|folder| folder.join(".cargo")).chain(home);
-    let files = folders.flat_map(|folder| [folder.join("config.toml"), folder.join("config")]);
-    files.filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text))).collect()
-}
-
 /// All texts that may contain compiler flags.
 fn flags(directory: &Path) -> String {
     let own = variable(TARGET, "RUSTFLAGS");
     let variables = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", &own];
     let given = variables.iter().filter_map(|name| std::env::var(name).ok());
-    let written = configurations(directory).into_iter().map(|(_, text)| text);
+    let written = toolchain::configurations(directory).into_iter().map(|(_, text)| text);
     given.chain(written).collect::<Vec<_>>().join("\n")
 }
 
@@ -169,7 +160,7 @@ fn runner(directory: &Path) -> Option<Finding> {
         return None;
     }
     let mut other = None;
-    for (file, text) in configurations(directory) {
+    for (file, text) in toolchain::configurations(directory) {
         match runner_in(&text) {
             Some(line) if line.contains("coyote-wasm") => return None,
             Some(line) => other = other.or(Some((file, line))),

@@ -6,7 +6,8 @@
 //!
 //! An allocator that hands out or takes back a block counts as a plain write of it, as in LLVM's ThreadSanitizer and in
 //! Miri: an access that nothing orders with the `free` may come after it in another execution. That can be turned off
-//! (`block-races`). The stack of a worker may be taken back before its last accesses.
+//! (`block-races`). Taking a block back counts as a write of the sync objects in it, too. The stack of a worker may be
+//! taken back before its last accesses.
 //!
 //! The operations on a sync object count as atomic reads, its initialisation and destruction as plain writes, of one byte
 //! that is apart from memory. (LLVM's ThreadSanitizer takes the first byte of the object instead.)
@@ -50,13 +51,12 @@ use crate::orderings::{Atomicity, Order as Orders, Ordering};
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::heap::{BlockRef, Change};
 use coyote_instrumenter::Points;
-use coyote_strategies::{Class, OpKind, Operation, WorkerId};
+use coyote_strategies::{OpKind, Operation, WorkerId};
 use memory::{Memory, OF_BLOCK};
 use order::Atomic;
 use rules::Remarks;
 pub use rules::{Rules, Suppression, Watched};
-use shadow::{Found, How, Shadow, Special, What};
-use std::collections::BTreeMap;
+use shadow::{Found, How, Special, What};
 use std::hash::Hash;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
@@ -68,8 +68,6 @@ const BYTES_MAX: u32 = 1 << 20;
 #[derive(Clone, Default)]
 pub struct Races {
     memory: Memory,
-    /// The uses of sync objects, by the objects' addresses.
-    objects: BTreeMap<Class, Shadow>,
     exchange: Option<Exchange>,
     stronger: Option<Stronger>,
     rules: Arc<Rules>,
@@ -154,9 +152,8 @@ impl Detector for Races {
 
     fn restore(&mut self, saved: &SavedState) {
         match saved.get::<Races>() {
-            Some(Races { memory, objects, exchange, .. }) => {
+            Some(Races { memory, exchange, .. }) => {
                 self.memory.clone_from(memory);
-                self.objects.clone_from(objects);
                 self.exchange = *exchange;
             }
             None => self.clear(),
@@ -165,11 +162,9 @@ impl Detector for Races {
 
     /// Two orders of steps that lead to the same state of the program may have different races ahead of them.
     fn digest(&self) -> Option<u128> {
-        let Races { memory, objects, exchange: _, stronger: _, rules: _, blocks: _, remarks: _ } = self;
+        let Races { memory, exchange: _, stronger: _, rules: _, blocks: _, remarks: _ } = self;
         let mut hasher = Xxh3::new();
         memory.hash(&mut hasher);
-        // Earlier iterations leave empty shadows.
-        objects.iter().filter(|(_, shadow)| !shadow.is_empty()).for_each(|object| object.hash(&mut hasher));
         Some(hasher.digest128())
     }
 
@@ -204,9 +199,8 @@ impl Races {
 
     /// Forgets the iteration.
     fn clear(&mut self) {
-        let Races { memory, objects, exchange, stronger: _, rules: _, blocks: _, remarks: _ } = self;
+        let Races { memory, exchange, stronger: _, rules: _, blocks: _, remarks: _ } = self;
         memory.clear();
-        objects.values_mut().for_each(Shadow::clear);
         *exchange = None;
     }
 
@@ -317,20 +311,18 @@ impl Races {
         let what = What { address, bytes: 1, site, step, ordering: None, special };
         let uses = kind == UseKind::Uses;
         let how = How { writes: !uses, atomic: uses, in_section };
-        let now = self.memory.order.now(worker);
-        let looked = self.objects.entry(class).or_default().access(worker, now, how, what);
-        self.finding(state, looked.races, worker, how, what)
+        let found = self.memory.use_object(worker, class, how, what);
+        self.finding(state, found, worker, how, what)
     }
 
     /// The finding when an allocator takes back a block or hands one out.
     fn heap(&mut self, state: &GuestState<'_>, worker: WorkerId, change: &Change) -> Option<Finding> {
         let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(0)));
-        let blocks = [old, change.new].into_iter().flatten();
-        for (address, bytes) in blocks.clone() {
-            self.objects.values_mut().for_each(|shadow| shadow.forget(address.into(), bytes.into()));
-        }
         if state.runtime.workers().len() == 1 {
-            blocks.for_each(|(address, bytes)| self.memory.forget(address, bytes));
+            [old, change.new]
+                .into_iter()
+                .flatten()
+                .for_each(|(address, bytes)| self.memory.forget(address, bytes));
             return None;
         }
         // A block of an atomic function is the library's own matter, like the accesses there.

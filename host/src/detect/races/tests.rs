@@ -28,6 +28,12 @@ enum Act {
     },
     Fence(Ordering),
     Lock(SyncKind),
+    /// A use of the sync object of a class at an address, which orders nothing.
+    Use {
+        class: Class,
+        address: u32,
+        kind: UseKind,
+    },
     /// These bytes become a new block.
     Allocate(Block),
     /// The block ends.
@@ -81,7 +87,7 @@ fn draw(rng: &mut StdRng, live: &mut Option<Block>, names: bool) -> Done {
         };
         return Done { worker, act, value: None };
     }
-    let act = match rng.random_range(0..10) {
+    let act = match rng.random_range(0..12) {
         0..4 => {
             let bytes = [1, 2, 4, 8][rng.random_range(0..4)];
             let address = rng.random_range(0..24 / bytes) * bytes;
@@ -95,6 +101,11 @@ fn draw(rng: &mut StdRng, live: &mut Option<Block>, names: bool) -> Done {
             Act::Access { address, bytes: 4, reads, writes, ordering: Some(ordering), in_section: false }
         }
         8 => Act::Fence(ordering),
+        9 | 10 => {
+            let class = [Class::Mutex, Class::Semaphore][rng.random_range(0..2)];
+            let kind = [UseKind::Begins, UseKind::Uses, UseKind::Uses, UseKind::Ends][rng.random_range(0..4)];
+            Act::Use { class, address: rng.random_range(0..24), kind }
+        }
         _ => {
             let kinds =
                 [SyncKind::Acquire, SyncKind::Release, SyncKind::AcquireShared, SyncKind::ReleaseShared];
@@ -134,6 +145,14 @@ impl Detector {
             Act::Fence(ordering) => {
                 self.memory.order.fence(worker, ordering);
                 None
+            }
+            Act::Use { class, address, kind } => {
+                let special = Some(Special::Use(class, kind));
+                let what = What { address, bytes: 1, site: 0, step: index as u32, ordering: None, special };
+                let is_use = kind == UseKind::Uses;
+                let how = How { writes: !is_use, atomic: is_use, in_section: false };
+                let race = self.memory.use_object(worker, class, how, what);
+                race.first().map(|first| first.what.step as usize)
             }
             Act::Allocate(Block { address, bytes, counts }) => {
                 self.memory.allocate(worker, counts, (address, bytes), index as u32);
@@ -293,6 +312,7 @@ impl Naive {
         let both = one.address.max(other.address)..one.end.min(other.end);
         a.worker != b.worker
             && both.into_iter().any(|byte| !(first + 1..second).any(|i| self.forgets(i, byte)))
+            && one.meets(&other)
             && (one.writes || other.writes)
             && !(one.atomic && other.atomic)
             && !(one.in_section && other.in_section)
@@ -302,6 +322,10 @@ impl Naive {
 
 /// What counts as an access.
 struct Access {
+    /// The class of the sync object that it accesses, if it accesses no memory; and whether it accesses the objects in
+    /// the memory, too.
+    class: Option<Class>,
+    all: bool,
     address: u32,
     end: u32,
     writes: bool,
@@ -314,22 +338,40 @@ impl Access {
         match act {
             Act::Access { address, bytes, writes, ordering, in_section, .. } => {
                 let atomic = ordering.is_some();
-                Some(Access { address, end: address + bytes, writes, atomic, in_section })
+                Some(Access {
+                    class: None,
+                    all: false,
+                    address,
+                    end: address + bytes,
+                    writes,
+                    atomic,
+                    in_section,
+                })
+            }
+            Act::Use { class, address, kind } => {
+                let atomic = kind == UseKind::Uses;
+                let (class, end) = (Some(class), address + 1);
+                Some(Access { class, all: false, address, end, writes: !atomic, atomic, in_section: false })
             }
             Act::Allocate(Block { address, bytes, counts }) | Act::Free(Block { address, bytes, counts }) => {
-                let write =
-                    Access { address, end: address + bytes, writes: true, atomic: false, in_section: false };
-                counts.then_some(write)
+                let (all, end) = (matches!(act, Act::Free(_)), address + bytes);
+                let (class, writes, atomic, in_section) = (None, true, false, false);
+                counts.then_some(Access { class, all, address, end, writes, atomic, in_section })
             }
             Act::Fence(_) | Act::Lock(_) => None,
         }
+    }
+
+    /// Whether an earlier access and this later one may access the same thing.
+    fn meets(&self, later: &Access) -> bool {
+        self.class == later.class || later.all
     }
 }
 
 /// Event by event, until the first race, the detector agrees with the definitions.
 #[test]
 fn agrees_with_the_definitions() {
-    let (mut races, mut of_blocks, mut learned, mut long) = (0, 0, 0, 0);
+    let (mut races, mut of_blocks, mut of_objects, mut learned, mut long) = (0, 0, 0, 0, 0);
     for seed in 0..20_000 {
         let mut rng = StdRng::seed_from_u64(seed);
         // The numbers of later workers are kept in another way.
@@ -375,15 +417,19 @@ fn agrees_with_the_definitions() {
                 let [first, second] = [wanted[0], index].map(|event| naive.events[event].act);
                 of_blocks +=
                     usize::from(matches!((first, second), (Act::Allocate(_), _) | (_, Act::Free(_))));
+                of_objects += usize::from(matches!((first, second), (Act::Use { .. }, Act::Free(_))));
                 break;
             }
             long += usize::from(index == 59);
         }
         learned += naive.learned;
     }
-    let counts =
-        format!("{races} races, {of_blocks} with an allocator, {learned} old copies, {long} without a race");
-    assert!(races > 10_000 && of_blocks > 1_000 && learned > 100 && long > 100, "{counts}");
+    let counts = format!(
+        "{races} races, {of_blocks} with an allocator, {of_objects} of them of sync objects, {learned} old copies, \
+         {long} without a race"
+    );
+    let enough = of_blocks > 1_000 && of_objects > 100 && learned > 100 && long > 100;
+    assert!(races > 10_000 && enough, "{counts}");
 }
 
 #[test]
@@ -393,8 +439,7 @@ fn an_earlier_iteration_is_no_part_of_the_digest() {
     let how = How { writes: true, atomic: false, in_section: false };
     let special = Some(Special::Use(Class::Mutex, UseKind::Begins));
     let what = What { address: 8, bytes: 1, site: 0, step: 1, ordering: None, special };
-    let now = races.memory.order.now(WorkerId(0)).clone();
-    races.objects.entry(Class::Mutex).or_default().access(WorkerId(0), &now, how, what);
+    races.memory.use_object(WorkerId(0), Class::Mutex, how, what);
     assert_ne!(races.digest(), fresh);
     races.clear();
     assert_eq!(races.digest(), fresh);

@@ -119,9 +119,15 @@ impl<'a> Places<'a> {
 
     /// The innermost frame of the guest's own code with a line, and the number of frames inside it.
     pub fn own(&mut self, stack: &[Location]) -> Option<(usize, SourceFrame)> {
-        let frames = self.frames(stack);
-        let at = frames.iter().position(|frame| !is_library(frame) && frame.line.is_some())?;
-        Some((at, frames[at].clone()))
+        let mut inside = 0;
+        for location in stack {
+            let frames = self.at(*location);
+            if let Some(at) = frames.iter().position(|frame| !is_library(frame) && frame.line.is_some()) {
+                return Some((inside + at, frames[at].clone()));
+            }
+            inside += frames.len();
+        }
+        None
     }
 
     /// A frame for a stack without lines: the innermost one that is not known to be a library's, or else the innermost
@@ -133,10 +139,12 @@ impl<'a> Places<'a> {
 
     /// Whether an access is in the guest's own code: only functions that wrap an access, which are calls in code
     /// without optimisation, may be inside it. `stack`: the place of the access, followed by its callers.
-    fn is_direct(&mut self, stack: &[Location]) -> bool {
-        let frames = self.frames(stack);
-        let inner = frames.iter().find(|frame| !is_atomic_wrapper(frame));
-        inner.is_some_and(|frame| !is_library(frame) && (frame.line.is_some() || !self.symbols.has_lines()))
+    fn is_direct(&mut self, mut stack: impl Iterator<Item = Location>) -> bool {
+        let inner = stack.find_map(|location| {
+            let frames = self.at(location);
+            frames.iter().find(|frame| !is_atomic_wrapper(frame)).cloned()
+        });
+        inner.is_some_and(|frame| !is_library(&frame) && (frame.line.is_some() || !self.symbols.has_lines()))
     }
 }
 
@@ -233,8 +241,7 @@ pub fn moments(
         let mut accesses = Vec::new();
         for raw in &step.accesses {
             let own = raw.location.or(step.stack.first().copied());
-            let stack: Vec<Location> = own.into_iter().chain(step.stack.iter().skip(1).copied()).collect();
-            let direct = places.is_direct(&stack);
+            let direct = places.is_direct(own.into_iter().chain(step.stack.iter().skip(1).copied()));
             // The story begins with what is done before a second worker exists.
             let its = sharing.weight(raw, direct);
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };

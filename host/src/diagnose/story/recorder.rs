@@ -15,6 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of steps of an iteration with a story.
 const STEPS_MAX: usize = 100_000;
 
+/// The maximum number of recorded frames of a stack, the innermost ones, and of frames on all stacks together that are
+/// read for a story. It takes about 50 ns to read a frame.
+const STACK_MAX: usize = 128;
+const FRAMES_MAX: usize = 20_000_000;
+
 /// The size of the largest machine type.
 const NUMBER_BYTES: u32 = 8;
 
@@ -99,7 +104,7 @@ pub struct RawAccess {
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub steps: Vec<RawStep>,
-    /// Whether there were more steps than the maximum.
+    /// Whether there were more steps, or more frames on their stacks, than the maximum.
     pub too_long: bool,
 }
 
@@ -122,6 +127,8 @@ pub struct Recorder {
     blocked: BTreeMap<WorkerId, Wait>,
     /// The numbers of fault opportunities and faults up to the last step.
     faults: FaultCounts,
+    /// Number of frames that were read.
+    frames: usize,
     /// Whether to record happens-before and waits, too.
     with_order: bool,
 }
@@ -130,7 +137,18 @@ impl Recorder {
     pub fn new(with_order: bool) -> (Recorder, Shared) {
         let shared = Shared::default();
         let (open, blocked, faults) = (Vec::new(), BTreeMap::new(), FaultCounts::default());
-        (Recorder { shared: shared.clone(), open, blocked, faults, with_order }, shared)
+        (Recorder { shared: shared.clone(), open, blocked, faults, frames: 0, with_order }, shared)
+    }
+
+    /// The innermost frames of a worker's stack.
+    fn stack(&mut self, state: &GuestState<'_>, worker: WorkerId) -> Vec<Location> {
+        let mut stack = state.stack(worker).unwrap_or_default();
+        self.frames += stack.len();
+        if stack.len() > STACK_MAX {
+            stack.truncate(STACK_MAX);
+            stack.shrink_to_fit();
+        }
+        stack
     }
 
     /// Completes the open accesses: memory now holds what they wrote.
@@ -157,7 +175,7 @@ impl Recorder {
 
     fn step(&mut self, recording: &mut Recording, state: &GuestState<'_>, step: &Step<'_>) {
         self.settle(recording, state);
-        if recording.steps.len() == STEPS_MAX {
+        if recording.steps.len() == STEPS_MAX || self.frames > FRAMES_MAX {
             recording.too_long = true;
             return;
         }
@@ -170,7 +188,7 @@ impl Recorder {
             values: step.values.to_vec(),
             fault: self.fault(state.runtime),
             stale: state.runtime.weak.as_ref().and_then(|weak| weak.stale(step.number + 1)),
-            stack: state.stack(worker).unwrap_or_default(),
+            stack: self.stack(state, worker),
             accesses: Vec::new(),
             took: Vec::new(),
             woke: Vec::new(),
@@ -259,7 +277,7 @@ impl Recorder {
             self.forget(recording, address.into(), bytes.unwrap_or(u32::MAX).into());
         }
         self.settle(recording, state);
-        let stack = state.stack(worker).unwrap_or_default();
+        let stack = self.stack(state, worker);
         let Some(step) = recording.steps.last_mut() else { return };
         // If a block's size is not known, everything behind its address.
         let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(u32::MAX)));
@@ -282,6 +300,10 @@ impl Observer for Recorder {
             | Interest::HEAP
             | Interest::WORKERS
             | Interest::STACKS
+    }
+
+    fn wants_stack(&self, _: u64, _: OpKind) -> bool {
+        !self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).too_long
     }
 
     fn event(&mut self, state: &GuestState<'_>, event: &Event<'_>) {

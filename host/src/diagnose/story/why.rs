@@ -179,6 +179,7 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
     };
     let same = match (&first.act, &second.act) {
         (RacingAct::Access { .. }, RacingAct::Free) => "the block".into(),
+        (RacingAct::Use(..), RacingAct::Free) => "its block".into(),
         _ if (second.address, second.bytes) == (first.address, first.bytes) => same.to_string(),
         _ => format!("a part of {same}"),
     };

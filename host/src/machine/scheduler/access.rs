@@ -185,7 +185,7 @@ impl Scheduler {
         match (asked, finding) {
             // After the worker has unwound, [`Scheduler::next`] executes the pick and asks detectors again.
             (Asked::Picked, Some(_)) => return AccessResult::Unwind,
-            (Asked::Picked, None) if self.runtime.stream.wants(Interest::STACKS) => {
+            (Asked::Picked, None) if self.wants_stack(operation.kind, context) => {
                 return AccessResult::Unwind;
             }
             (Asked::Picked, None) => {
@@ -227,6 +227,12 @@ impl Scheduler {
 
     /// Asks detectors about the announced operation: the finding if the worker must not execute it.
     #[inline]
+    /// Whether an observer wants the stack of the running worker at its next step.
+    pub(super) fn wants_stack(&self, operation: OpKind, context: &Context) -> bool {
+        self.runtime.stream.wants(Interest::STACKS)
+            && context.observers.want_stack(self.runtime.steps() + 1, operation)
+    }
+
     pub(super) fn veto(
         &self,
         worker: WorkerId,

@@ -401,7 +401,8 @@ impl Scheduler {
         self.end_checked = false;
         self.runtime.announce(worker, operation, request);
         // A detector that is asked about an operation may look at the stacks of all other workers.
-        if self.strategy.is_none() || self.runtime.stream.wants(Interest::STACKS | Interest::VETOES) {
+        let vetoes = self.runtime.stream.wants(Interest::VETOES);
+        if self.strategy.is_none() || vetoes || self.wants_stack(operation.kind, context) {
             return PointResult::Unwind;
         }
         match self.advance(context) {
