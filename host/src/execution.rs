@@ -30,6 +30,7 @@ pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
+use crate::toolchain::TARGET;
 use coyote_strategies::system::Expected;
 use coyote_strategies::{
     Access, Event, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System, View, WorkerId,
@@ -126,7 +127,12 @@ impl Execution {
                 machine.keep_main_globals();
             }
         }
-        let entry = artifact.entry(&test.export).expect("a test is an entry");
+        let Some(entry) = artifact.entry(&test.export) else {
+            let export = &test.export;
+            let why =
+                format!("it does not export {export}: build it for a target with WASI, such as {TARGET}");
+            return Err(MachineError::Instantiate(why));
+        };
         if !machine.directories().answers().is_empty() {
             let why = "a directory given with --dir is used before the test begins, so that iterations would \
                        not start alike: use it within the test, or --preload it";

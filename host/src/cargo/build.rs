@@ -169,8 +169,8 @@ fn target(arguments: &[OsString]) -> Result<&str> {
         };
         let Some(given) = given else { bail!("--target needs the name of a target, such as {TARGET}") };
         ensure!(
-            given.starts_with("wasm32-"),
-            "--target {given}: guests are built for wasm32, such as {TARGET}"
+            given.starts_with("wasm32-wasi"),
+            "--target {given}: tests are built for wasm32 with WASI, such as {TARGET}"
         );
         return Ok(given);
     }
@@ -200,6 +200,7 @@ mod tests {
         assert_eq!(target(&words("--target wasm32-wasip1 --lib")).unwrap(), "wasm32-wasip1");
         assert_eq!(target(&words("--target=wasm32-wasip1")).unwrap(), "wasm32-wasip1");
         assert!(target(&words("--target x86_64-unknown-linux-gnu")).is_err());
+        assert!(target(&words("--target wasm32-unknown-unknown")).is_err());
         assert!(target(&words("--target")).is_err());
         // Arguments behind `--` are not cargo's.
         assert_eq!(target(own(&words("-p a -- --target b"))).unwrap(), TARGET);

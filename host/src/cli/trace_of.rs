@@ -31,8 +31,8 @@ impl TraceOf {
         let artifact = load::artifact(module, &options, cached)?;
         if artifact.identity != header.module && !lenient {
             bail!(
-                "{} is not the module that {} was found in; give that module, or --lenient to follow the trace \
-                 as far as this one allows",
+                "{} is not the module that {} was found in; give that module, or let `coyote-wasm replay --lenient` \
+                 follow the trace as far as this one allows",
                 module.display(),
                 path.display()
             );

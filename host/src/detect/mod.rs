@@ -277,14 +277,18 @@ impl Detectors {
     /// The detectors for iterations that are watched for data races, if others are not. None if no data race could be
     /// seen in this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Vec<&'static DetectorEntry> {
-        let some = self.has(RACES) && !self.watches_all(RACES);
-        let sees = |races: &DetectorEntry| {
-            (races.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races()
-        };
-        if !some || !by_name(RACES).is_some_and(sees) {
+        if !self.has(RACES) || !self.misses_races(artifact) {
             return Vec::new();
         }
         DETECTORS.iter().filter(|entry| self.has(entry.name) && !self.watches_all(entry.name)).collect()
+    }
+
+    /// Whether data races could be seen in this module, if all executions were watched for them.
+    pub(crate) fn misses_races(&self, artifact: &Artifact) -> bool {
+        let sees = |races: &DetectorEntry| {
+            (races.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races()
+        };
+        !self.watches_all(RACES) && by_name(RACES).is_some_and(sees)
     }
 
     /// Creates the detector of a row with these rules, if it has one of its own.

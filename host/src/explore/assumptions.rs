@@ -127,6 +127,10 @@ pub(super) fn assumptions(
             assumptions.push(format!("{operations} of unknown ordering taken for sequentially consistent"));
         }
     }
+    if plan.settings.detectors.misses_races(plan.artifact) {
+        let how = if weak { "" } else { ", which --races bug looks for" };
+        assumptions.push(format!("no data races{how}"));
+    }
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");
     if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());

@@ -272,7 +272,7 @@ fn livelock(livelock: &Livelock) -> LivelockReport {
 }
 
 /// A path, quoted for a shell if necessary.
-fn shell(path: &Path) -> String {
+pub(super) fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

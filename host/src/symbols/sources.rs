@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Reads each file once. A file that cannot be read has no lines, which only makes reports poorer.
 pub struct Sources {
@@ -19,6 +20,9 @@ pub struct Source {
     /// Whether it was changed after the module was written: its lines may not be those that were compiled.
     pub changed: bool,
 }
+
+/// The time that copying a project may take.
+const COPYING: Duration = Duration::from_secs(2);
 
 /// Larger files are not sources.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -40,10 +44,16 @@ impl Sources {
         Sources { roots: Vec::new(), files: BTreeMap::new(), module: None }
     }
 
-    /// A line, from 1, without its line feed.
+    /// A line that was compiled, from 1, without its line feed. `None` if the file was changed since.
     pub fn line(&mut self, file: &str, line: u32) -> Option<&str> {
-        let lines = &self.file(file)?.lines;
+        let Source { lines, .. } = self.file(file).filter(|source| !source.changed)?;
         lines.get((line as usize).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// The files that were changed after the module was written, of those that were asked for.
+    pub fn changed(&self) -> impl Iterator<Item = &str> {
+        let changed = |source: &Option<Source>| source.as_ref().is_some_and(|source| source.changed);
+        self.files.iter().filter(move |(_, source)| changed(source)).map(|(file, _)| file.as_str())
     }
 
     /// A whole file.
@@ -72,7 +82,9 @@ impl Sources {
         let text = std::fs::read_to_string(path).ok()?;
         let lines = text.lines().map(str::to_owned).collect();
         let built = self.module.as_ref().and_then(|module| module.modified().ok());
-        let changed = built.zip(about.modified().ok()).is_some_and(|(built, changed)| changed > built);
+        // Files that are copied together have different times, too.
+        let is_later = |(built, changed): (SystemTime, SystemTime)| changed > built + COPYING;
+        let changed = built.zip(about.modified().ok()).is_some_and(is_later);
         Some(Source { lines, changed })
     }
 }

@@ -8,7 +8,8 @@ use crate::orderings::{Counts, Orderings};
 use crate::plural::counted;
 use crate::preview1;
 use crate::symbols::{Symbols, is_library};
-use anyhow::{Context, Result};
+use crate::uses::Uses;
+use anyhow::{Result, bail};
 use coyote_instrumenter::{Options, SiteTable};
 use std::io::Read;
 use std::path::Path;
@@ -28,6 +29,8 @@ struct Sections {
     code_bytes: usize,
     /// Whether it was built for threads.
     shared_memory: bool,
+    /// Whether it contains tokio's runtime.
+    tokio: bool,
     /// Whether it can throw C++'s exceptions.
     throws: bool,
 }
@@ -81,7 +84,10 @@ pub fn of_tests(path: &Path, command: &str) -> Result<(Vec<Finding>, Vec<String>
 /// All findings about a module.
 pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
     let wasm = load::read(path)?;
-    let sections = Sections::of(&wasm).with_context(|| format!("{} is no wasm module", path.display()))?;
+    let sections = Sections::of(&wasm).or_else(|error| {
+        let why = coyote_instrumenter::instrument(&wasm, &Options::default()).err();
+        bail!("{}: {}", path.display(), why.map_or(error.to_string(), |why| why.to_string()))
+    })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut findings = sections.findings(&name);
     match coyote_instrumenter::instrument(&wasm, &Options::default()) {
@@ -105,7 +111,7 @@ pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
 
 impl Sections {
     fn of(wasm: &[u8]) -> Result<Sections> {
-        let mut sections = Sections::default();
+        let mut sections = Sections { tokio: Uses::of(wasm).tokio, ..Sections::default() };
         for payload in Parser::new(0).parse_all(wasm) {
             match payload? {
                 Payload::ImportSection(imports) => {
@@ -154,7 +160,10 @@ impl Sections {
         let mut add =
             |severity, why: &str, help: &str| findings.push(Finding::new(severity, subject, why, help));
         let starts = self.imports("wasi", "thread-spawn") || self.imports("coyote", "spawn");
-        if !starts && self.shared_memory {
+        if !starts && self.tokio {
+            let help = "nothing: its schedules are the orders in which tokio polls tasks (docs/tokio.md)";
+            add(Severity::Note, "nothing in it starts a thread", help);
+        } else if !starts && self.shared_memory {
             let help = "nothing: its tests have one worker each, and are executed once";
             add(Severity::Note, "nothing in it starts a thread, though it was built for threads", help);
         } else if !starts {

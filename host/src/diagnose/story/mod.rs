@@ -147,6 +147,15 @@ impl Teller {
         };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
         found.story = Some(Story { why, structure, workers, rows, left_out });
+        let changed: Vec<&str> = sources.changed().collect();
+        if !changed.is_empty() {
+            let (files, were) = (changed.join(", "), if changed.len() == 1 { "was" } else { "were" });
+            let note = format!("{files} {were} changed after the module was built: its text is left out");
+            let notes = &mut found.post_mortem.notes;
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {

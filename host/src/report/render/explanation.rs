@@ -1,11 +1,13 @@
 //! The results of experiments on a bug, one line each.
 
 use crate::plural::counted;
+use crate::report::build::shell;
 use crate::report::frames;
 use crate::report::model::{BugReport, PassingReport};
 use crate::results::{Decisive, Instead, Rate, Shrinking};
 use crate::trace::Decision;
 use std::fmt::Write;
+use std::path::Path;
 
 /// All results, one line each.
 pub fn lines(bug: &BugReport) -> String {
@@ -46,7 +48,7 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
             format!(
                 "{bugs} of {iterations}{sample} {show} it: {n} without it {means} that it is gone (95 %): \
                  --confirm {}",
-                bug.trace
+                shell(Path::new(&bug.trace))
             ),
         ));
     }
