@@ -16,6 +16,9 @@
 //! [`WAIT_STEPS`] steps of the execution, which are more than those of most tests; after that has happened once,
 //! [`WAIT_STEPS_AGAIN`] steps are enough, since some worker seems to poll like that.
 //!
+//! A worker that is idle stays so when another one changes what it polls, until it has seen the change and changes
+//! something itself. A timeout that is pending meanwhile may fire too soon.
+//!
 //! A timeout whose time has come because a worker reads the clock in a loop may fire as well.
 //!
 //! **In the relation** each worker is an object. Its steps on the way to being idle enable a timeout that waits for all
