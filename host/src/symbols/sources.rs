@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Reads each file once. A file that cannot be read has no lines, which only makes reports poorer.
 pub struct Sources {
@@ -83,8 +83,8 @@ impl Sources {
         let lines = text.lines().map(str::to_owned).collect();
         let built = self.module.as_ref().and_then(|module| module.modified().ok());
         // Files that are copied together have different times, too.
-        let is_later = |(built, changed): (SystemTime, SystemTime)| changed > built + COPYING;
-        let changed = built.zip(about.modified().ok()).is_some_and(is_later);
+        let changed = about.modified().ok();
+        let changed = built.zip(changed).is_some_and(|(built, changed)| changed > built + COPYING);
         Some(Source { lines, changed })
     }
 }
