@@ -105,7 +105,7 @@ impl Runtime {
                 socket_fault,
                 polled,
                 driver,
-                idle_steps,
+                idling,
                 // Also in the worker's frames, like the object and size of its operation.
                 copy_source: _,
                 // Only valid for its operation: hashed below.
@@ -116,7 +116,7 @@ impl Runtime {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
                 let at = (worker.key, waiting, wake, detached, node);
-                (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idle_steps).hash(h);
+                (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idling).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);
                 (socket_fault, polled, driver).hash(h);

@@ -16,8 +16,7 @@
 //! [`WAIT_STEPS`] steps of the execution, which are more than those of most tests; after that has happened once,
 //! [`WAIT_STEPS_AGAIN`] steps are enough, since some worker seems to poll like that.
 //!
-//! A worker that is idle stays so when another one changes what it polls, until it has seen the change and changes
-//! something itself. A timeout that is pending meanwhile may fire too soon.
+//! When another worker changes what it polls, a worker is idle no more: [`super::idling`].
 //!
 //! A timeout whose time has come because a worker reads the clock in a loop may fire as well.
 //!
@@ -25,11 +24,10 @@
 //! workers, a step that ends its idleness competes with such a timeout, and steps of an idle worker do neither. Since
 //! steps count while a timeout is pending, those that change nothing read the clock.
 
+pub use super::idling::IDLE_STEPS;
+use super::idling::Thing;
 use super::{Runtime, Timers};
 use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId};
-
-/// Steps without a change after which a worker is idle. Loops that wait make a handful of steps in each round.
-pub const IDLE_STEPS: u32 = 1_000;
 
 /// Steps for which the earliest timeout waits for workers that are not idle.
 pub const WAIT_STEPS: u64 = 1 << 15;
@@ -44,6 +42,8 @@ pub struct Waited {
     since: u64,
     /// Whether one has fired because it had waited for long.
     for_long: bool,
+    /// Whether a worker may have looked at something that others can change.
+    looks: bool,
 }
 
 impl Runtime {
@@ -64,7 +64,7 @@ impl Runtime {
             return u64::MAX;
         }
         let others_are_idle = self.enabled.iter().all(|w| *w == running || self.is_idle(*w));
-        let to_idle = u64::from(IDLE_STEPS - self.worker(running).idle_steps);
+        let to_idle = u64::from(self.worker(running).idling.steps_to_idle());
         if others_are_idle { to_idle.min(self.steps_to_wait()) } else { self.steps_to_wait() }
     }
 
@@ -84,32 +84,54 @@ impl Runtime {
     }
 
     fn is_idle(&self, id: WorkerId) -> bool {
-        self.worker(id).idle_steps >= IDLE_STEPS
+        self.worker(id).idling.is_idle()
     }
 
     /// Counts a step that the worker has executed.
     pub(super) fn count_idle(&mut self, id: WorkerId) {
         let pending = self.clock.earliest().is_some();
+        let operation = self.pending(id).operation;
+        if self.waited.looks
+            && let Some(thing) = Thing::changed(operation)
+        {
+            self.change(id, &thing);
+        }
         if !pending {
             self.waited.since = self.steps;
         }
         if !pending && !self.footprint.recording {
-            self.workers[id.index()].idle_steps = 0;
+            self.workers[id.index()].idling.clear();
             return;
         }
         let nothing_changed = self.changes_nothing(id);
         if nothing_changed {
             self.footprint.touch(Class::Clock, Effect::Read, 0);
         }
-        let steps = &mut self.workers[id.index()].idle_steps;
-        let before = *steps;
-        *steps = if nothing_changed && pending { (before + 1).min(IDLE_STEPS) } else { 0 };
-        let effect = match (before, *steps) {
-            (IDLE_STEPS, IDLE_STEPS) => return,
-            (IDLE_STEPS, _) => Effect::Write,
-            _ => Effect::Enable,
+        let idling = &mut self.workers[id.index()].idling;
+        let was_idle = idling.is_idle();
+        match nothing_changed && pending {
+            true => idling.step(operation),
+            false => idling.clear(),
+        }
+        self.waited.looks |= idling.looks();
+        let effect = match (was_idle, idling.is_idle()) {
+            (true, true) => return,
+            (true, false) => Effect::Write,
+            (false, _) => Effect::Enable,
         };
         self.touch_idleness(id, effect);
+    }
+
+    /// A worker changes something that others may poll.
+    fn change(&mut self, by: WorkerId, thing: &Thing) {
+        for other in self.ids().filter(|other| *other != by) {
+            let idling = &mut self.workers[other.index()].idling;
+            let was_idle = idling.is_idle();
+            idling.change(thing);
+            if was_idle && !idling.is_idle() {
+                self.touch_idleness(other, Effect::Write);
+            }
+        }
     }
 
     /// Whether no other worker can see a difference after the worker's step.
@@ -145,7 +167,7 @@ impl Runtime {
         }
         self.waited.for_long |= !self.clock.is_due() && !self.all_idle();
         self.waited.since = self.steps;
-        self.workers[id.index()].idle_steps = 0;
+        self.workers[id.index()].idling.clear();
         if !self.clock.is_due() {
             self.ids().for_each(|worker| self.touch_idleness(worker, Effect::Await));
         }

@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::awaits::Awaits;
+use super::idling::Idling;
 use super::polled::{Driver, Polled};
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
@@ -75,7 +76,7 @@ impl Runtime {
             watches: false,
             stack_block: start.stack.and_then(|(low, _)| self.block_at(low)),
             worker_local_word: 0,
-            idle_steps: 0,
+            idling: Idling::default(),
             random: self.first_random(key),
             failure: 0,
             socket_fault: None,

@@ -40,6 +40,7 @@ mod footprint;
 mod harness;
 pub mod heap;
 pub mod idle;
+mod idling;
 mod lifecycle;
 mod livelock;
 mod locks;

@@ -2,6 +2,7 @@
 
 use super::BudgetId;
 use super::awaits::Awaits;
+use super::idling::Idling;
 use super::polled::{Driver, Polled, SocketFault};
 use super::predicate::Predicate;
 use super::sync::Lock;
@@ -255,8 +256,8 @@ pub struct Worker {
     pub stack_block: Option<u32>,
     /// Its value of the worker-local word, while it is suspended.
     pub worker_local_word: u32,
-    /// Number of steps since it last changed anything, while a timeout was pending: see [`super::idle`].
-    pub idle_steps: u32,
+    /// What it has done since it last changed anything, while a timeout was pending: see [`super::idle`].
+    pub idling: Idling,
     /// State of its stream of random numbers.
     pub random: u64,
     /// The way in which its next call fails, 0 if it does not. There is no state between the choice and that
