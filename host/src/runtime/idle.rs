@@ -16,7 +16,7 @@
 //! [`WAIT_STEPS`] steps of the execution, which are more than those of most tests; after that has happened once,
 //! [`WAIT_STEPS_AGAIN`] steps are enough, since some worker seems to poll like that.
 //!
-//! When another worker changes what it polls, a worker is idle no more: [`super::idling`].
+//! When another worker changes what it polls, a worker is idle no more: `idling`.
 //!
 //! A timeout whose time has come because a worker reads the clock in a loop may fire as well.
 //!
