@@ -318,9 +318,11 @@ fn the_subcommand_of_cargo_runs_us() {
     let ended = cargo_coyote(&failing);
     assert_eq!(ended.code, Some(2), "cargo passes our code on: {ended:?}");
     assert!(ended.stdout.contains("test result: FAILED. 0 passed; 1 failed"), "{ended:?}");
-    let native = cargo_coyote(&["test", "--target", "x86_64-unknown-linux-gnu"]);
-    assert_eq!(native.code, Some(1), "{native:?}");
-    assert!(native.stderr.contains("guests are built for wasm32"), "{native:?}");
+    for target in ["x86_64-unknown-linux-gnu", "wasm32-unknown-unknown"] {
+        let other = cargo_coyote(&["test", "--target", target]);
+        assert_eq!(other.code, Some(1), "{other:?}");
+        assert!(other.stderr.contains("tests are built for wasm32 with WASI"), "{other:?}");
+    }
     // Other subcommands of coyote-wasm.
     let list = cargo_coyote(&["test-strategies"]);
     assert_eq!(list.code, Some(1), "coyote-wasm says that there is no such subcommand: {list:?}");
