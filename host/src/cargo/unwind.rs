@@ -1,8 +1,8 @@
 //! `--unwind`: builds std with panics that unwind. The target's precompiled std does not unwind.
 //!
 //! Cargo builds std from the toolchain's component `rust-src`, by unstable options that `RUSTC_BOOTSTRAP=1` allows on
-//! every toolchain, with the standard exception instructions. [`super::wrapper`] compiles the test harness such that it relies
-//! on unwinding.
+//! every toolchain, with the standard exception instructions. [`super::wrapper`] compiles the test harness such that it
+//! relies on unwinding.
 
 use super::flags;
 use crate::toolchain;
