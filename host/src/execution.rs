@@ -4,10 +4,12 @@
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 //!
 //! - `test`: the tests that can be executed. `looks`: iterations that seem not to end, with the proofs in
-//!   `prove_livelock` and `prove_lasso`. `awaits`: when stacks of awaits are taken.
+//!   `prove_livelock` and `prove_lasso`. `awaits`: when stacks of awaits are taken. `notes`: what
+//!   happened, also in executions that were cut off.
 
 mod awaits;
 mod looks;
+mod notes;
 mod prove_lasso;
 mod prove_livelock;
 mod test;
@@ -24,7 +26,7 @@ use crate::machine::scheduler::{Looks, Scheduler};
 use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::results::ExecutionCounts;
+use crate::results::{ExecutionCounts, IterationNotes};
 use crate::runtime::monitors::Heat;
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
@@ -68,6 +70,8 @@ pub struct Execution {
     /// leaves orders of steps out because of races that it saw (`dpor`) must not set this: it needs to see what
     /// follows.
     pub ends_at_once: bool,
+    /// What happened in executions that a search cut off, if that is noted.
+    cut: Option<IterationNotes>,
 }
 
 impl Execution {
@@ -177,6 +181,7 @@ impl Execution {
             fair_from: None,
             records_footprints: false,
             ends_at_once: false,
+            cut: None,
         }
     }
 
@@ -559,6 +564,7 @@ impl System for Execution {
     }
 
     fn restart(&mut self) {
+        self.leave();
         self.machine.scheduler_mut().fair = false;
         self.error = self.begin().err();
     }
@@ -584,6 +590,7 @@ impl System for Execution {
     }
 
     fn restore(&mut self, snapshot: &Snapshot) {
+        self.leave();
         self.error = self.error.take().or(self.machine.restore(snapshot).err());
     }
 

@@ -141,7 +141,7 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
 fn workspace(names: &[String], root: &str) -> Result<String> {
     let start = root.find("[profile.").context("Cargo.toml has profiles")?;
     let (slow, fast) = (
-        "[profile.release.package.coyote-wasm]\ncodegen-units = 1\n",
+        "[profile.release.package.coyote-wasm]\ncodegen-units = 4\n",
         "[profile.release.package.coyote-wasm]\nopt-level = 0\n",
     );
     ensure!(root[start..].contains(slow), "Cargo.toml has the profile of coyote-wasm otherwise");

@@ -82,10 +82,14 @@ pub fn parse() -> Result<Cli, clap::Error> {
     let is_module = |a: &OsString| matches!(Path::new(a).extension(), Some(e) if e == "wasm" || e == "wat");
     let ours = arguments.iter().take_while(|a| *a != "--");
     let module = ours.clone().position(is_module).filter(|_| ours.clone().any(|a| a == "--runner"));
-    if let Some(at) = module
-        && !load::understands_harness_options(Path::new(&arguments[at]), &arguments[at + 1..])
-    {
-        arguments.insert(at + 1, "--".into());
+    if let Some(at) = module {
+        let (path, rest) = (Path::new(&arguments[at]), &arguments[at + 1..]);
+        if !load::understands_harness_options(path, rest) {
+            arguments.insert(at + 1, "--".into());
+        } else if let Some(dashes) = rest.iter().position(|a| a == "--") {
+            // The harness gives nothing to the program: what is behind `--` are names of tests.
+            arguments.remove(at + 1 + dashes);
+        }
     }
     let matches = Cli::command().try_get_matches_from(&arguments).map_err(|error| match module {
         Some(_) => about_cargo(error),

@@ -46,19 +46,8 @@ impl Regressions {
     /// # Errors
     /// The directory cannot be read.
     pub fn read(&self, module: &Path, test: &Test) -> Result<Vec<Regression>> {
-        let cannot = || format!("cannot read the directory {}", self.0.display());
-        let prefix = prefix(module, test);
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(&self.0).with_context(cannot)? {
-            let path = entry.with_context(cannot)?.path();
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            if name.starts_with(&prefix) && name.ends_with(".trace") {
-                paths.push(path);
-            }
-        }
-        paths.sort();
         let mut regressions = Vec::new();
-        for path in paths {
+        for path in self.paths(&prefix(module, &test.name))? {
             match Trace::read(&path) {
                 // The name of another test may have the same prefix.
                 Ok(trace) if trace.header.test != test.name => {}
@@ -71,12 +60,50 @@ impl Regressions {
         Ok(regressions)
     }
 
+    /// Prints a note for each trace of the module whose test the module does not have: it was renamed or removed. `tests`
+    /// returns the names of all its tests.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or those of `tests`.
+    pub fn say_without_test(&self, module: &Path, tests: &dyn Fn() -> Result<Vec<String>>) -> Result<()> {
+        let mut all = None;
+        for path in self.paths(&format!("{}-", stem(module)))? {
+            let Ok(trace) = Trace::read(&path) else { continue };
+            let test = &trace.header.test;
+            // The name of another module may have the same prefix.
+            if !name(&path).starts_with(&prefix(module, test)) {
+                continue;
+            }
+            if all.is_none() {
+                all = Some(tests()?);
+            }
+            if all.iter().flatten().all(|name| name != test) {
+                eprintln!("note: regression {} was not tried: there is no test {test}", path.display());
+            }
+        }
+        Ok(())
+    }
+
+    /// The traces whose names begin like this, in the order of their names.
+    fn paths(&self, prefix: &str) -> Result<Vec<PathBuf>> {
+        let cannot = || format!("cannot read the directory {}", self.0.display());
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&self.0).with_context(cannot)? {
+            let path = entry.with_context(cannot)?.path();
+            if name(&path).starts_with(prefix) && name(&path).ends_with(".trace") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    }
+
     /// Keeps the trace of a bug.
     ///
     /// # Errors
     /// The trace cannot be written.
     pub fn keep(&self, module: &Path, test: &Test, found: &FoundBug) -> Result<()> {
-        let name = format!("{}{}.trace", prefix(module, test), found.identity.short());
+        let name = format!("{}{}.trace", prefix(module, &test.name), found.identity.short());
         let path = self.0.join(name);
         let known = Trace::read(&path).is_ok_and(|known| known.header.module == found.trace.header.module);
         if known || found.is_limit() {
@@ -116,9 +143,18 @@ pub fn say(regressions: &[Regression], tried: &[Tried]) {
     }
 }
 
-fn prefix(module: &Path, test: &Test) -> String {
+/// A module's name, without cargo's hash.
+fn stem(module: &Path) -> String {
     let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
-    format!("{}-{}-", without_hash(&stem), super::bug_files::file_name(&test.name))
+    without_hash(&stem).to_string()
+}
+
+fn prefix(module: &Path, test: &str) -> String {
+    format!("{}-{}-", stem(module), super::bug_files::file_name(test))
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -90,7 +90,7 @@ impl Session<'_> {
             version: env!("CARGO_PKG_VERSION"),
             module: self.module.display().to_string(),
             seed: self.seed,
-            strategy: self.options.strategy.clone(),
+            strategy: self.strategies(selected),
             tests: selected.tests.len(),
             filtered_out: selected.filtered_out,
             iterations_max: self.options.budget.iterations_max,
@@ -99,6 +99,18 @@ impl Session<'_> {
             explore: self.options.budget.explore,
             not_on_target: self.not_on_target.clone(),
         }
+    }
+
+    /// The strategies of the selected tests.
+    fn strategies(&self, selected: &Selected) -> String {
+        let mut all: Vec<&str> = Vec::new();
+        for to_run in &selected.tests {
+            let name = self.options_of(&to_run.test).strategy.as_str();
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        if all.is_empty() { self.options.strategy.clone() } else { all.join(", ") }
     }
 
     /// The prefix of the names of a test's traces.

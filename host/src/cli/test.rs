@@ -224,6 +224,14 @@ pub fn run(args: &Args) -> Result<Exit> {
             eprintln!("warning: {said}");
         }
     }
+    let regressions = match args.iteration.is_some() || resume_given || args.units.are_given() {
+        // They have nothing to do with runs of single iterations, resumed searches or units.
+        true => None,
+        false => Regressions::of(args.regressions.as_deref())?,
+    };
+    if let Some(kept) = &regressions {
+        kept.say_without_test(module, &|| selection.all())?;
+    }
     let mut outputs = args.report.outputs(Some(&args.harness), harness, module)?;
     let outdir = args.report.outdir(module);
     let session = Session {
@@ -240,11 +248,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         artifact: artifact.clone(),
         options,
         own,
-        // Regressions have nothing to do with runs of single iterations, resumed searches or units.
-        regressions: match args.iteration.is_some() || resume_given || args.units.are_given() {
-            true => None,
-            false => Regressions::of(args.regressions.as_deref())?,
-        },
+        regressions,
         not_on_target: if harness { not_on_target(module) } else { None },
         bundle: args.report.bundle(module)?,
         coverage: args

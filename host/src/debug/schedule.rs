@@ -1,14 +1,12 @@
 //! The whole schedule of an execution: which worker executes what, where, in which order.
 
 use crate::execution::Execution;
+use crate::machine::stack::SHOWN_MAX;
 use crate::symbols::{SourceFrame, Symbols, is_library, slice};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Decision, Operation, Pick, WorkerId};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The maximum number of places on a stack that are kept, the innermost ones.
-const STACK_MAX: usize = 128;
 
 /// See the module's documentation.
 #[derive(Default)]
@@ -60,8 +58,8 @@ struct Stacks {
 impl Stacks {
     /// The number of a stack's innermost part, and the number of frames outside of it.
     fn number(&mut self, mut stack: Vec<Location>, symbols: &Symbols) -> (usize, usize) {
-        let outer = stack.iter().skip(STACK_MAX).map(|place| self.at(*place, symbols).len()).sum();
-        stack.truncate(STACK_MAX);
+        let outer = stack.iter().skip(SHOWN_MAX).map(|place| self.at(*place, symbols).len()).sum();
+        stack.truncate(SHOWN_MAX);
         if let Some(number) = self.numbers.get(&stack) {
             return (*number, outer);
         }

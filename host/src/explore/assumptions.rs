@@ -6,7 +6,9 @@ use crate::machine::stack::main_stack_alone;
 use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
-use crate::results::{ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch};
+use crate::results::{
+    NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch,
+};
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
 use coyote_instrumenter::Points;
@@ -137,6 +139,9 @@ pub(super) fn assumptions(
     }
     if result.asked_random && !plan.settings.faults.has(FaultClass::Seed) {
         assumptions.push(ONE_STREAM.into());
+    }
+    if result.spurious_left_out {
+        assumptions.push(NO_SPURIOUS.into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;
     let noted = result.races.len() as u64 - suppressed;

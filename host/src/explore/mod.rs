@@ -223,24 +223,19 @@ impl Cut {
 fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
     let scheduler = execution.machine().scheduler();
     IterationNotes {
-        memory_refused: execution.machine().memory_refused(),
-        asked_random: execution.machine().asked_random(),
         limit: match outcome {
             Outcome::Bound(Bound::Steps(_)) => None,
             Outcome::Bound(bound) => Some(bound.advice()),
             _ => None,
         },
-        refused_calls: execution.machine().refused_calls().map(String::from).collect(),
         left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
         never_joined: match outcome {
             Outcome::Passed => scheduler.runtime.never_joined().map(|w| scheduler.runtime.title(w)).collect(),
             _ => Vec::new(),
         },
-        first_output: None,
-        faults: scheduler.runtime.fault_counts.clone(),
-        sometimes: scheduler.runtime.sometimes.clone(),
         races: execution.machine().remarks(),
         inversions: execution.machine().inversions(),
+        ..execution.notes()
     }
 }
 

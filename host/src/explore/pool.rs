@@ -3,7 +3,7 @@
 use super::frontier::Section;
 use super::{ExploreError, Plan, remove};
 use crate::diagnose::SourceLines;
-use crate::results::{Done, FoundBug, KnownBug, Resumed, Stop, TestResult};
+use crate::results::{Done, FoundBug, IterationNotes, KnownBug, Resumed, Stop, TestResult};
 use coyote_strategies::search::{Counts, Item, Shared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,6 +40,8 @@ pub struct State {
     /// The number of executions that ended, in the order of the jobs' reports. Traces are named by it.
     pub ended: u64,
     pub result: TestResult,
+    /// What happened in executions that were cut off.
+    pub cut: IterationNotes,
     /// What earlier runs did.
     pub resumed: Option<Resumed>,
     pub error: Option<ExploreError>,
@@ -60,14 +62,14 @@ impl State {
             trace: found.path.clone(),
         }));
         let (result, counts) = (&self.result, self.counts());
+        let mut notes = result.notes();
+        notes.add(&self.cut.missing_in(&notes));
         Done {
             counts: Counts { cyclic: counts.cyclic || shared.seen.cyclic(), ..counts },
             bugs,
             any_choice: result.any_choice,
             workers_max: result.workers_max,
-            memory_refused: result.memory_refused,
-            bound: result.limits.first().cloned(),
-            left_blocked: result.left_blocked.iter().cloned().collect(),
+            notes,
             unprotected: before.is_some_and(|done| done.unprotected),
         }
     }

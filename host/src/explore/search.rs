@@ -18,7 +18,7 @@ use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{IterationNotes, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::seen::Seen;
@@ -67,9 +67,7 @@ pub fn explore(
     if let Some(Resumed { done, .. }) = &resumed {
         result.any_choice = done.any_choice;
         result.workers_max = done.workers_max;
-        result.memory_refused = done.memory_refused;
-        result.limits = done.bound.iter().cloned().collect();
-        result.left_blocked = done.left_blocked.iter().cloned().collect();
+        result.note(None, done.notes.clone());
     }
     let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
@@ -84,6 +82,7 @@ pub fn explore(
             estimate: None,
             ended: before.executions + before.abandoned + before.unfinished,
             result,
+            cut: IterationNotes::default(),
             resumed,
             error: None,
         }),
@@ -175,12 +174,17 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
 fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     execution.take_awaits_of_bugs();
+    execution.note_what_is_cut();
     while let Some(items) = pool.take() {
         let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
         search.share(&pool.shared);
         let result = run_item(plan, &mut *search, &mut execution, job, pool);
         let left = pool.stop.load(Ordering::Relaxed).then(|| left(&*search));
+        // Detectors may have found something on the way to what was cut off.
+        let (races, inversions) = (execution.machine().remarks(), execution.machine().inversions());
         let mut state = pool.lock();
+        state.result.note(None, IterationNotes { races, inversions, ..IterationNotes::default() });
+        state.cut.add(&execution.take_notes_of_cut());
         state.busy -= 1;
         state.present[job] = Counts::default();
         state.finished = state.finished + search.counts();
@@ -189,6 +193,8 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
         drop(state);
         result?;
     }
+    execution.leave();
+    pool.lock().cut.add(&execution.take_notes_of_cut());
     if let Some(executed) = execution.machine_mut().take_counts() {
         let mut state = pool.lock();
         // Instructions that every job executes before the first step are counted once.
@@ -341,6 +347,8 @@ fn conclude(
         }
     }
     let mut result = state.result;
+    let missing = state.cut.missing_in(&result.notes());
+    result.note(None, missing);
     let exhausted = state.left.is_empty() && result.stop == Stop::Iterations;
     if exhausted {
         result.stop = Stop::Exhausted;

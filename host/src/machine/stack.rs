@@ -14,6 +14,9 @@ use std::ops::Range;
 /// wasm), without moving it.
 pub const RED_ZONE: u32 = 128;
 
+/// The maximum number of places on a stack that reports and the debugger keep, the innermost ones.
+pub const SHOWN_MAX: usize = 128;
+
 /// A suspended worker: its globals and frames, and whether it has run at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedWorker {

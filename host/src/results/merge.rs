@@ -74,6 +74,7 @@ impl TestResult {
         self.workers_max = self.workers_max.max(other.workers_max);
         self.memory_refused |= other.memory_refused;
         self.asked_random |= other.asked_random;
+        self.spurious_left_out |= other.spurious_left_out;
         self.limits.extend(other.limits);
         self.refused_calls.extend(other.refused_calls);
         self.offer_first_output(other.first_output);

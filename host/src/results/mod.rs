@@ -76,6 +76,9 @@ pub const ONE_ORDER_OF_POLLS: &str = "tasks polled in tokio's own order";
 /// The assumption that the guest gets the same random bytes in every execution.
 pub const ONE_STREAM: &str = "the same random bytes in every execution";
 
+/// The assumption that waits return only after a notification.
+pub const NO_SPURIOUS: &str = "no spurious wake-ups, which --faults spurious tries";
+
 /// An assumption of searches without a budget for faults of class `split`.
 pub const WHOLE_MESSAGES: &str = "what is sent over sockets arrives whole";
 
@@ -146,6 +149,9 @@ pub struct IterationNotes {
     /// See [`TestResult::asked_random`].
     #[serde(default)]
     pub asked_random: bool,
+    /// See [`TestResult::spurious_left_out`].
+    #[serde(default)]
+    pub spurious_left_out: bool,
     /// See [`TestResult::limits`].
     pub limit: Option<String>,
     /// See [`TestResult::refused_calls`].
@@ -227,6 +233,9 @@ pub struct TestResult {
     /// Whether some iteration asked for random bytes, which are the same in every iteration.
     #[serde(default)]
     pub asked_random: bool,
+    /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
+    #[serde(default)]
+    pub spurious_left_out: bool,
     /// Sentences about what some iteration needed and this tool does not support, with advice: no verdict on the test.
     pub limits: BTreeSet<String>,
     /// Functions that the guest called in some iteration and that are not implemented.
@@ -320,6 +329,31 @@ pub struct Resumed {
     pub done: Done,
 }
 
+impl IterationNotes {
+    /// Adds the notes on another execution, without what is about ends, detectors and output.
+    pub fn add(&mut self, other: &IterationNotes) {
+        self.memory_refused |= other.memory_refused;
+        self.asked_random |= other.asked_random;
+        self.spurious_left_out |= other.spurious_left_out;
+        let new = other.refused_calls.iter().filter(|call| !self.refused_calls.contains(call));
+        let new: Vec<String> = new.cloned().collect();
+        self.refused_calls.extend(new);
+        self.faults.merge(&other.faults);
+        self.sometimes.merge(&other.sometimes);
+    }
+
+    /// What others do not have, of notes on executions that were cut off. Counts of what others have as well are left out:
+    /// how many executions are cut off depends on the number of jobs.
+    #[must_use]
+    pub fn missing_in(&self, others: &IterationNotes) -> IterationNotes {
+        IterationNotes {
+            faults: self.faults.missing_in(&others.faults),
+            sometimes: self.sometimes.missing_in(&others.sometimes),
+            ..self.clone()
+        }
+    }
+}
+
 /// A bug that was found before a frontier was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -344,12 +378,8 @@ pub struct Done {
     pub any_choice: bool,
     /// The largest number of workers in an execution.
     pub workers_max: u32,
-    /// Whether the guest requested memory and did not get it.
-    pub memory_refused: bool,
-    /// Advice for a bound other than steps that was reached.
-    pub bound: Option<String>,
-    /// See [`TestResult::left_blocked`].
-    pub left_blocked: Vec<String>,
+    /// See [`TestResult::notes`].
+    pub notes: IterationNotes,
     /// Whether some part was read from a file without a checksum.
     pub unprotected: bool,
 }
@@ -379,6 +409,7 @@ impl TestResult {
             workers_max: 0,
             memory_refused: false,
             asked_random: false,
+            spurious_left_out: false,
             limits: BTreeSet::new(),
             refused_calls: BTreeSet::new(),
             first_output: None,
@@ -452,10 +483,29 @@ impl TestResult {
         bug.and_then(|bug| self.add_bug(*bug))
     }
 
+    /// Its notes, as those of a single iteration.
+    pub fn notes(&self) -> IterationNotes {
+        IterationNotes {
+            memory_refused: self.memory_refused,
+            asked_random: self.asked_random,
+            spurious_left_out: self.spurious_left_out,
+            limit: self.limits.first().cloned(),
+            refused_calls: self.refused_calls.iter().cloned().collect(),
+            left_blocked: self.left_blocked.iter().cloned().collect(),
+            never_joined: self.never_joined.iter().cloned().collect(),
+            faults: self.faults.clone(),
+            sometimes: self.sometimes.clone(),
+            races: self.races.iter().map(|seen| seen.race.clone()).collect(),
+            inversions: self.inversions.iter().map(|seen| seen.inversion.clone()).collect(),
+            first_output: None,
+        }
+    }
+
     /// Adds the notes of an iteration. `index`: as [`IterationResult::index`].
     pub fn note(&mut self, index: Option<u64>, notes: IterationNotes) {
         self.memory_refused |= notes.memory_refused;
         self.asked_random |= notes.asked_random;
+        self.spurious_left_out |= notes.spurious_left_out;
         self.limits.extend(notes.limit);
         self.refused_calls.extend(notes.refused_calls);
         self.left_blocked.extend(notes.left_blocked);

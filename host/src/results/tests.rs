@@ -125,6 +125,7 @@ impl Numbers {
         let notes = IterationNotes {
             memory_refused: self.below(20) == 0,
             asked_random: self.below(20) == 0,
+            spurious_left_out: self.below(20) == 0,
             limit: self.names().pop(),
             refused_calls: self.names(),
             left_blocked: self.names(),
@@ -315,7 +316,8 @@ fn the_simplest_trace_is_kept() {
 #[test]
 fn searches_are_stored_too() {
     let bug = KnownBug { kind: "trap".into(), message: "it trapped".into(), trace: "a.trace".into() };
-    let done = Done { bugs: vec![bug], bound: Some("deep".into()), ..Done::default() };
+    let notes = Numbers(1).iteration(None).notes;
+    let done = Done { bugs: vec![bug], notes, ..Done::default() };
     let summary = SearchSummary {
         counts: Counts { executions: 3, ..Counts::default() },
         exhausted: false,

@@ -37,6 +37,7 @@ impl Runtime {
             // For reports.
             fault_counts: _,
             sometimes: _,
+            spurious_left_out: _,
             failed_calls: _,
             memory_refused,
             worker_local_word,

@@ -25,7 +25,7 @@
 //! steps count while a timeout is pending, those that change nothing read the clock.
 
 pub use super::idling::IDLE_STEPS;
-use super::idling::Thing;
+use super::idling::{Thing, looks_or_tries};
 use super::{Runtime, Timers};
 use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId};
 
@@ -138,19 +138,7 @@ impl Runtime {
     fn changes_nothing(&self, id: WorkerId) -> bool {
         let pending = self.pending(id).operation;
         match pending.kind {
-            OpKind::Load
-            | OpKind::AtomicLoad
-            | OpKind::CompareExchange
-            | OpKind::Fence
-            | OpKind::Yield
-            | OpKind::Interleave
-            | OpKind::ReadPoint
-            | OpKind::Loop
-            | OpKind::TryLock
-            | OpKind::TryReadLock
-            | OpKind::TryWriteLock
-            | OpKind::SemaphoreTryWait
-            | OpKind::SemaphoreValue => true,
+            kind if looks_or_tries(kind) => true,
             OpKind::Store | OpKind::Fill | OpKind::Copy => {
                 let own = |(low, high): (u32, u32)| (low.into()..high.into()).contains(&pending.object);
                 self.stack_of(id).is_some_and(own)

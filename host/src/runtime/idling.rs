@@ -13,6 +13,15 @@ pub const IDLE_STEPS: u32 = 1_000;
 /// The number of last looks that are known. Loops that wait look at less.
 const LOOKS_MAX: usize = 8;
 
+/// Whether operations of this kind only look, or try what may change nothing.
+pub fn looks_or_tries(kind: OpKind) -> bool {
+    use OpKind::*;
+    let looks =
+        matches!(kind, Load | AtomicLoad | Fence | Yield | Interleave | ReadPoint | Loop | SemaphoreValue);
+    let tries = matches!(kind, CompareExchange | TryLock | TryReadLock | TryWriteLock | SemaphoreTryWait);
+    looks || tries
+}
+
 /// A range of memory, or a sync object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thing {
@@ -32,18 +41,7 @@ impl Thing {
 
     /// What an operation changes for certain.
     pub fn changed(operation: Operation) -> Option<Thing> {
-        use OpKind::*;
-        let looks = matches!(
-            operation.kind,
-            Load | AtomicLoad
-                | CompareExchange
-                | TryLock
-                | TryReadLock
-                | TryWriteLock
-                | SemaphoreTryWait
-                | SemaphoreValue
-        );
-        if looks { None } else { Thing::of(operation) }
+        if looks_or_tries(operation.kind) { None } else { Thing::of(operation) }
     }
 
     fn overlaps(&self, other: &Thing) -> bool {

@@ -146,6 +146,9 @@ pub struct Runtime {
     pub fault_counts: FaultCounts,
     /// Conditions that the test expects to hold sometimes.
     pub sometimes: Sometimes,
+    /// Whether a worker waited that could not wake up without a notification, because there is no budget for it: for
+    /// reports.
+    pub spurious_left_out: bool,
     /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
     pub failed_calls: Vec<(u64, String)>,
     /// When a pending timeout may fire.
@@ -227,6 +230,7 @@ impl Runtime {
             monitors,
             fault_counts,
             sometimes,
+            spurious_left_out,
             failed_calls,
             timers,
             waited,
@@ -272,6 +276,7 @@ impl Runtime {
         monitors.clone_from(&other.monitors);
         fault_counts.clone_from(&other.fault_counts);
         sometimes.clone_from(&other.sometimes);
+        *spurious_left_out = other.spurious_left_out;
         failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
         *waited = other.waited;

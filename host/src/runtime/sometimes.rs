@@ -34,6 +34,15 @@ impl Sometimes {
         }
     }
 
+    /// The conditions that were never evaluated in others, or held although they did not in others.
+    pub fn missing_in(&self, others: &Sometimes) -> Sometimes {
+        let news = |name: &String, count: &Evaluations| {
+            others.0.get(name).is_none_or(|known| known.held == 0 && count.held > 0)
+        };
+        let missing = self.0.iter().filter(|(name, count)| news(name, count));
+        Sometimes(missing.map(|(name, count)| (name.clone(), *count)).collect())
+    }
+
     /// The conditions that were evaluated and never held, with the number of their evaluations.
     pub fn never(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().filter(|(_, count)| count.held == 0).map(|(name, count)| (&**name, count.evaluated))

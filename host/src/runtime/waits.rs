@@ -130,6 +130,7 @@ impl Runtime {
         if self.mutant(Mutant::NeverSpurious) {
             return Ok(false);
         }
+        self.spurious_left_out |= !self.faults.has(FaultClass::Spurious);
         Ok(self.fault(FaultClass::Spurious, 1, values)? > 0)
     }
 

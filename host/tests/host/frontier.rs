@@ -99,6 +99,61 @@ fn the_number_of_executions_does_not_depend_on_interruptions() {
     }
 }
 
+/// Conditions that hold sometimes, random bytes and waits in some executions only, of which the last run has few.
+const NOTED: &str = r#"(module
+  (import "coyote" "spawn" (func $spawn (param i32 i32 i32 i32) (result i32)))
+  (import "coyote" "join" (func $join (param i32)))
+  (import "coyote" "sometimes" (func $sometimes (param i32 i32 i32)))
+  (import "coyote" "mutex_lock" (func $lock (param i32 i64) (result i32)))
+  (import "coyote" "mutex_unlock" (func $unlock (param i32) (result i32)))
+  (import "coyote" "condvar_wait" (func $wait (param i32 i32 i64) (result i32)))
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 64) "early")
+  (data (i32.const 80) "late")
+  (table 1 funcref)
+  (elem (i32.const 0) $add)
+  (func $add (param i32) (drop (i32.atomic.rmw.add (i32.const 32) (i32.const 1))))
+  (func (export "coyote.test.both")
+    (local $other i32) (local $seen i32)
+    (local.set $other (call $spawn (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+    (local.set $seen (i32.atomic.load (i32.const 32)))
+    (call $sometimes (i32.const 64) (i32.const 5) (i32.eqz (local.get $seen)))
+    (call $sometimes (i32.const 80) (i32.const 4) (local.get $seen))
+    (if (local.get $seen)
+      (then (drop (call $random (i32.const 48) (i32.const 4))))
+      (else
+        (drop (call $lock (i32.const 8) (i64.const -1)))
+        (drop (call $wait (i32.const 16) (i32.const 8) (i64.const 1)))
+        (drop (call $unlock (i32.const 8)))))
+    (call $join (local.get $other))))"#;
+
+/// A verdict on all runs together knows what happened in each of them.
+#[test]
+fn what_happened_before_is_remembered() {
+    let artifact = guest::from_text(NOTED);
+    let directory = tempfile::tempdir().unwrap();
+    let known = |result: &TestResult| {
+        let never: Vec<String> = result.sometimes.never().map(|(name, _)| name.to_string()).collect();
+        let assumptions = result.search.as_ref().unwrap().assumptions.clone();
+        (never, result.asked_random, result.spurious_left_out, assumptions)
+    };
+    for strategy in SEARCHES.into_iter().chain(["stateful", "dfs+states", "ses"]) {
+        let whole =
+            explore(&artifact, "both", strategy, budget(u64::MAX, 1), directory.path(), None).unwrap();
+        assert_eq!(whole.stop, Stop::Exhausted, "{strategy}");
+        let whole = known(&whole);
+        assert_eq!((whole.0.len(), whole.1, whole.2), (0, true, true), "{strategy}");
+        assert!(
+            whole.3.iter().any(|assumption| assumption.contains("spurious")),
+            "{strategy}: {:?}",
+            whole.3
+        );
+        let parts = in_parts(&artifact, "both", strategy, 1, 1);
+        assert_eq!(known(&parts), whole, "{strategy}");
+    }
+}
+
 /// Searches that keep states may see some again, but end, and find every end.
 #[test]
 fn searches_with_a_cache_go_on() {

@@ -46,6 +46,28 @@ fn kept(directory: &Path) -> Vec<String> {
     names
 }
 
+/// A trace whose test is not there any more is named, but not one of another module.
+#[test]
+fn a_trace_without_its_test_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fs::create_dir(here.join("coyote-regressions")).unwrap();
+    module(here, "m.wat", RACY);
+    assert_eq!(test(here, &[]).code, Some(2));
+    let name = kept(here).pop().expect("it is kept");
+    fs::copy(here.join("m.wat"), here.join("m-more.wat")).unwrap();
+    let other = ["test", "m-more.wat", "--seed", "1", "-j", "1", "--no-experiments", "-i", "300"];
+    assert_eq!(process::run(here, &other).code, Some(2));
+    assert_eq!(kept(here).len(), 2);
+    let renamed =
+        fs::read_to_string(here.join("m.wat")).unwrap().replace("coyote.test.racy", "coyote.test.careful");
+    fs::write(here.join("m.wat"), renamed.replace(RACY, FIXED)).unwrap();
+    let ended = test(here, &[]);
+    let expected =
+        format!("note: regression coyote-regressions/{name} was not tried: there is no test racy\n");
+    assert_eq!((ended.code, notes(&ended)), (Some(0), expected), "{ended:?}");
+}
+
 /// Traces are kept only on request: by an option, or by an existing directory.
 #[test]
 fn traces_are_kept_where_that_is_wanted() {

@@ -61,7 +61,7 @@ pub fn run(revision: &str, turns: usize) -> Result<()> {
         tool if tool.is_file() => tool,
         _ => build_of(revision, &directory)?,
     };
-    command::cargo(&["build", "--release", "-p", "coyote-wasm", "--bin", "coyote-wasm"], &[])?;
+    command::cargo(&["build", "--profile", "bench", "-p", "coyote-wasm", "--bin", "coyote-wasm"], &[])?;
     let here = std::path::absolute(target())?.join("release/coyote-wasm");
     println!(
         "{:<24} {:<42} {:>10} {:>10} {:>7}  spread",
@@ -103,7 +103,7 @@ fn build_of(revision: &str, directory: &Path) -> Result<PathBuf> {
     let sources = sources.to_str().context("the path of the workspace is text")?;
     git(&["-C", sources, "checkout", "--quiet", "--detach", revision])?;
     let status = Command::new(command::program())
-        .args(["build", "--release", "-p", "coyote-wasm", "--bin", "coyote-wasm", "--target-dir"])
+        .args(["build", "--profile", "bench", "-p", "coyote-wasm", "--bin", "coyote-wasm", "--target-dir"])
         .arg(directory.join("target"))
         .current_dir(sources)
         .status()

@@ -1,5 +1,6 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
+use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
     AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
 };
@@ -15,9 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The maximum number of steps of an iteration with a story.
 const STEPS_MAX: usize = 100_000;
 
-/// The maximum number of recorded frames of a stack, the innermost ones, and of frames on all stacks together that are
-/// read for a story. It takes about 50 ns to read a frame.
-const STACK_MAX: usize = 128;
+/// The maximum number of frames on all stacks together that are read for a story. It takes about 50 ns to read a frame.
 const FRAMES_MAX: usize = 20_000_000;
 
 /// The size of the largest machine type.
@@ -144,8 +143,8 @@ impl Recorder {
     fn stack(&mut self, state: &GuestState<'_>, worker: WorkerId) -> Vec<Location> {
         let mut stack = state.stack(worker).unwrap_or_default();
         self.frames += stack.len();
-        if stack.len() > STACK_MAX {
-            stack.truncate(STACK_MAX);
+        if stack.len() > SHOWN_MAX {
+            stack.truncate(SHOWN_MAX);
             stack.shrink_to_fit();
         }
         stack

@@ -52,6 +52,15 @@ impl FaultCounts {
         }
     }
 
+    /// The counts of places that no worker reached in others, or of faults that did not happen in others.
+    pub fn missing_in(&self, others: &FaultCounts) -> FaultCounts {
+        let news = |name: &String, count: &FaultCount| {
+            others.0.get(name).is_none_or(|known| known.faults == 0 && count.faults > 0)
+        };
+        let missing = self.0.iter().filter(|(name, count)| news(name, count));
+        FaultCounts(missing.map(|(name, count)| (name.clone(), *count)).collect())
+    }
+
     /// All counts, with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, FaultCount)> {
         self.0.iter().map(|(name, count)| (&**name, *count))
