@@ -26,6 +26,8 @@ pub struct Lasso {
     pub(crate) kind: RoundKind,
     /// The steps of one round.
     pub round: Vec<RoundStep>,
+    /// The workers that make these steps.
+    pub(crate) steps: Vec<WorkerPath>,
     /// The workers that step in the round, in the order of their creation.
     pub workers: Vec<WorkerId>,
     /// Their titles in reports.
@@ -75,6 +77,17 @@ impl Lasso {
             victim: self.victim.as_ref().map(|(_, title)| title.clone()),
         });
         Bug { kind, evidence, worker: None }
+    }
+
+    /// The round, to be confirmed where the tail ends.
+    pub(crate) fn to_confirm(&self) -> Given {
+        Given { kind: self.kind, steps: self.steps.clone() }
+    }
+
+    /// Whether this round begins where the tail of the other one ends, and is the same.
+    pub(crate) fn continues(&self, other: &Lasso) -> bool {
+        let round = |lasso: &Lasso| (lasso.kind, lasso.steps.clone(), lasso.victim.clone());
+        self.tail.is_empty() && round(self) == round(other)
     }
 
     /// The workers that cause the bug: those that step in the round, and the one that they overtake.

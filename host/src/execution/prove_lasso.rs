@@ -270,8 +270,13 @@ impl Walk {
         let mut tail = path;
         tail.extend(passed[..first].iter().map(|p| p.decision));
         passed.rotate_left(first);
+        let steps = passed.iter().filter_map(|p| match p.decision {
+            Decision::Pick(pick) => Some(runtime.worker(pick.worker()).path.clone()),
+            Decision::Value(_) => None,
+        });
         Some(Lasso {
             kind: self.kind,
+            steps: steps.collect(),
             titles: workers.iter().map(|id| runtime.title(*id)).collect(),
             workers,
             round: passed.into_iter().map(|p| p.step).collect(),
@@ -300,8 +305,8 @@ fn hot_for_ever(passed: &[Passed], now: &Heats) -> Option<MonitorId> {
     first.keys().filter(never_cold).find(|id| hot(id)).cloned()
 }
 
-/// Executes the iteration that has just ended in a lasso again, and ends it where the round begins. Returns the bug at
-/// that point: a deadlock if workers wait in a circle by then while others can go on.
+/// Executes the iteration that has just ended in a lasso again, and ends it where the round begins; the round is given if
+/// taking turns from there leads to another one. Returns the bug at that point: a deadlock if workers wait in a circle by then while others can go on.
 ///
 /// # Errors
 /// Errors of the machine; also if there is no round when it is executed again, which is a bug in this tool.
@@ -309,8 +314,17 @@ pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
     let mut path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
     let fair = execution.machine().scheduler().fair;
     path.extend(execution.lasso().iter().flat_map(|lasso| &lasso.tail));
-    let given = execution.lasso().and_then(|lasso| lasso.given.clone());
-    match execution.run_into_round(&path, fair, given)? {
+    let found = execution.lasso().cloned();
+    let given = found.as_ref().and_then(|lasso| lasso.given.clone());
+    let mut outcome = execution.run_into_round(&path, fair, given.clone())?;
+    // Taking turns from where the round begins may lead to another one.
+    let continues = |found: &Lasso| execution.lasso().is_some_and(|again| again.continues(found));
+    if let Some(found) = found.filter(|found| given.is_none() && !continues(found))
+        && !matches!(&outcome, Outcome::Bug(bug) if bug.kind == BugKind::Deadlock)
+    {
+        outcome = execution.run_into_round(&path, fair, Some(found.to_confirm()))?;
+    }
+    match outcome {
         Outcome::Bug(bug) if execution.lasso().is_some() || bug.kind == BugKind::Deadlock => Ok(bug),
         outcome => {
             Err(MachineError::Internal(format!("a lasso is none when it is executed again: {outcome:?}")))

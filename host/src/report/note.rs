@@ -342,7 +342,7 @@ impl fmt::Display for Note {
             ),
             Note::NeverConcurrent { workers } => write!(
                 f,
-                "Of {workers} workers no two could ever run at once: every schedule is the same but for values. \
+                "In no iteration could two of {workers} workers run at once: these schedules only differ in values. \
                  Is each worker joined as soon as it is started?"
             ),
             Note::PointsLeftOut(filters) => write!(

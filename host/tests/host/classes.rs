@@ -124,7 +124,7 @@ fn silent_green() {
         "(local i32) (local.set 0 (call $start)) (call $work (i32.const 0)) (call $join (local.get 0))";
     let cases: [(&str, &[&str], &str); 5] = [
         ("(drop (call $choose))", &[], "No iteration had a second worker"),
-        ("(drop (call $choose)) (call $join (call $start))", &[], "no two could ever run at once"),
+        ("(drop (call $choose)) (call $join (call $start))", &[], "could two of 2 workers run at once"),
         (both, &["--points", "sync"], "run it without --points sync."),
         (both, &["--no-points-in", "work"], "run it without --no-points-in work."),
         (

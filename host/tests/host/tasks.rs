@@ -22,7 +22,8 @@ fn ten_thousand_tasks_in_one_test() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("many_tasks").join(TARGET);
     let module = target.join("release/many_tasks.wasm");
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["-i", "1", "--seed", "0", "--strategy", "random", "--max-steps", "10000000"];
+    let arguments =
+        ["-i", "1", "--seed", "0", "--strategy", "random", "--max-steps", "10000000", "--races", "off"];
     let module = module.to_str().unwrap();
     let ended = process::run(directory.path(), &[&["test", module][..], &arguments].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");

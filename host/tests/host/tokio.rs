@@ -45,10 +45,10 @@ fn corrected_programs_pass() {
     if !is_built() {
         return;
     }
-    let results = run(&["--test", "orders", "--", "correct::", "-i", "500"]);
+    let results = run(&["--test", "orders", "--", "correct::", "-i", "200"]);
     assert_eq!(results.len(), 7, "{results:?}");
     for (name, result) in results {
-        assert!(result.starts_with("ok (500 schedules, "), "{name}: {result}");
+        assert!(result.starts_with("ok (200 schedules, "), "{name}: {result}");
     }
 }
 
@@ -72,7 +72,7 @@ fn drivers_are_woken() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = ["--seed", "0", "--no-shrink", "-o", directory.path().to_str().unwrap()];
-    let broken = ["--config", AS_WRITTEN, "--", "broken::"];
+    let broken = ["--config", AS_WRITTEN, "--", "broken::", "--timeout", "60"];
     let ended = cargo_coyote(&[&net[..], &broken, &outdir].concat());
     let results = process::results(&ended);
     assert_eq!(results.len(), 2, "{ended:?}");
