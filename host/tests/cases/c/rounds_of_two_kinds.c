@@ -3,6 +3,8 @@
 // flags: -g -O0
 // run: -s random -i 256 --explore --points atomic --no-shrink --detect lassos,good-samaritan -j 1
 // exit: 2
+// line: bug in test one: lasso: worker 0.1 and worker 0.2 can repeat a round of 8 steps for ever
+// line: bug in test one: good-samaritan: worker 0.1 can repeat a round of 4 steps for ever
 #include <coyote.h>
 #include <pthread.h>
 #include <sched.h>
