@@ -188,6 +188,11 @@ fn the_harness_s_options_hold() {
     assert!(none.stdout.contains("\nrunning 0 tests\n"), "{none:?}");
     assert!(none.stdout.contains("6 filtered out; 0 explored, 0 sequential"), "{none:?}");
 
+    // As behind the harness's own second `--`.
+    let behind = test(&["--runner", "-i", "5", "--", "no_such_test"]).unwrap();
+    assert_eq!(behind.code, Some(0), "{behind:?}");
+    assert!(behind.stdout.contains("6 filtered out; 0 explored, 0 sequential"), "{behind:?}");
+
     let ignored = test(&["--ignored", "--test-threads=1", "-i", "5"]).unwrap();
     assert_eq!(ignored.code, Some(0), "{ignored:?}");
     assert!(
