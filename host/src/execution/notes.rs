@@ -19,8 +19,8 @@ impl Execution {
         }
     }
 
-    /// From now on, notes what happened in executions that are driven as a [`System`](coyote_strategies::System) and left
-    /// before their end.
+    /// From now on, notes what happened in executions that are driven as a [`System`](coyote_strategies::System) and
+    /// left before their end.
     pub fn note_what_is_cut(&mut self) {
         self.cut = Some(IterationNotes::default());
     }

@@ -306,7 +306,8 @@ fn hot_for_ever(passed: &[Passed], now: &Heats) -> Option<MonitorId> {
 }
 
 /// Executes the iteration that has just ended in a lasso again, and ends it where the round begins; the round is given if
-/// taking turns from there leads to another one. Returns the bug at that point: a deadlock if workers wait in a circle by then while others can go on.
+/// taking turns from there leads to another one. Returns the bug at that point: a deadlock if workers wait in a circle by
+/// then while others can go on.
 ///
 /// # Errors
 /// Errors of the machine; also if there is no round when it is executed again, which is a bug in this tool.

@@ -206,7 +206,7 @@ fn junit_tells_limits_and_ignored_tests() {
     assert_eq!(cases[1].children[0].attributes["message"], "takes long");
 }
 
-/// Checks a document against the common rules of readers of JUnit XML (the schema `junit-10.xsd` of Jenkins' plugin xunit):
+/// Checks a document against the strictest rules of readers of JUnit XML (`junit-10.xsd` of Jenkins' plugin xunit):
 /// elements, their places, their attributes, and the numbers of tests, failures, errors and skipped tests.
 fn check_junit(xml: &str, numbers: [usize; 4]) -> Element {
     let root = parse(xml);

@@ -1,8 +1,8 @@
 //! JUnit XML, for CI services: one suite with the module's tests.
 //!
 //! A bug is a failure, with its kind as the type. A test without a verdict has not passed and is not known to be wrong:
-//! it is an error of the type `inconclusive`, `limit` or `interrupted`. A test that the harness ignores is skipped. The output of
-//! every test begins with its verdict, which distinguishes a proof from a test in which no bug was found.
+//! it is an error of the type `inconclusive`, `limit` or `interrupted`. A test that the harness ignores is skipped. The
+//! output of every test begins with its verdict, which distinguishes a proof from a test in which no bug was found.
 //!
 //! The document follows the strictest schema that readers apply: `junit-10.xsd` of Jenkins' plugin xunit, in which test
 //! cases have no properties and `testsuites` has no number of skipped tests.
