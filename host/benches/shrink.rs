@@ -3,35 +3,23 @@
 //!
 //! `cargo bench --bench shrink -- [SEEDS=20] [MODULE]`: docs/shrink.md holds what it printed.
 
+#[allow(dead_code, reason = "tests use all of it")]
+#[path = "../tests/host/expected.rs"]
+mod expected;
+
 use coyote_wasm::artifact::{Artifact, engine};
 use coyote_wasm::diagnose::SourceLines;
 use coyote_wasm::engine_thread::on_engine_thread;
 use coyote_wasm::execution::{Execution, Settings};
-use coyote_wasm::instrumenter::{Options, Points, instrument};
+use coyote_wasm::instrumenter::instrument;
 use coyote_wasm::results::{FoundBug, Shrinking};
 use coyote_wasm::shrink::{self, Effort};
 use coyote_wasm::tester::Tester;
-use serde::Deserialize;
+use expected::{Expected, index, module_path};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-#[derive(Deserialize)]
-struct Index {
-    tests: Vec<Expected>,
-}
-
-#[derive(Deserialize)]
-struct Expected {
-    module: String,
-    test: String,
-    verdict: String,
-    strategy: Option<String>,
-    #[serde(default)]
-    options: Vec<String>,
-}
 
 /// One bug, shrunk.
 struct Row {
@@ -46,40 +34,34 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let seeds = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(20);
     let only = arguments.get(1);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let index = std::fs::read(examples.join("expected.json")).expect("the index of the examples");
-    let index: Index = serde_json::from_slice(&index).expect("the index of the examples");
     println!("| example | bug | seeds | switches | preemptions | choices | longest, s | traces | proved |");
     println!("|---|---|---|---|---|---|---|---|---|");
-    for expected in index.tests.iter().filter(|e| e.verdict != "passed") {
+    for expected in index().iter().filter(|e| e.is_bug()) {
         if only.is_none_or(|only| expected.module.contains(only.as_str())) {
-            measure(&examples.join("wasm"), expected, seeds);
+            measure(expected, seeds);
         }
     }
 }
 
-fn measure(examples: &Path, expected: &Expected, seeds: u64) {
-    let path = examples.join(&expected.module).with_extension("wasm");
-    let wasm = std::fs::read(path).expect("an example");
-    let points = if expected.options.iter().any(|o| o == "sync") { Points::Sync } else { Points::Heap };
-    let options = Options { points, ..Options::default() };
+fn measure(expected: &Expected, seeds: u64) {
+    let wasm = std::fs::read(module_path(&expected.module)).expect("an example");
+    let options = expected.instrument();
     let instrumented = instrument(&wasm, &options).expect("instruments");
     let artifact =
         Artifact::compile(&engine(None).expect("an engine"), wasm[..].into(), instrumented, options);
     let artifact = Arc::new(artifact.expect("compiles"));
-    let mut settings = Settings::default();
-    settings.detectors.set("leaks", expected.options.iter().any(|o| o == "--leaks"));
+    let settings = expected.settings();
     let directory = tempfile::tempdir().expect("a directory");
     let mut tester = Tester::of(artifact.clone());
     tester.settings = settings.clone();
     tester.traces = directory.path().into();
-    let strategy = expected.strategy.as_deref().unwrap_or("portfolio");
     let tests = tester.tests();
     let test = tests.iter().find(|t| t.name == expected.test || t.export == expected.test).expect("a test");
     let mut rows = Vec::new();
     for seed in 0..seeds {
         tester.seed = seed;
-        let found = tester.explore(&test.name, strategy).expect("explores").bugs.into_iter().next();
+        let found =
+            tester.explore(&test.name, expected.strategy()).expect("explores").bugs.into_iter().next();
         let Some(found) = found else { continue };
         rows.extend(shrunk(&artifact, test, &settings, &found));
     }

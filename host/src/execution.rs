@@ -4,12 +4,12 @@
 //! driven step by step, with snapshots and fingerprints, by searches and by the determinism check.
 //!
 //! - `test`: the tests that can be executed. `looks`: iterations that seem not to end, with the proofs in
-//!   `prove_livelock` and `prove_lasso`. `awaits`: when stacks of awaits are taken. `notes`: what
+//!   `prove_livelock` and `prove_lasso`. `awaits`: when stacks of awaits are taken. `incidents`: what
 //!   happened, also in executions that were cut off.
 
 mod awaits;
+mod incidents;
 mod looks;
-mod notes;
 mod prove_lasso;
 mod prove_livelock;
 mod test;
@@ -26,7 +26,7 @@ use crate::machine::scheduler::{Looks, Scheduler};
 use crate::machine::{Machine, Snapshot};
 use crate::observe::{Detector, Observer, Observers};
 use crate::outcome::{Bound, BugKind, Outcome};
-use crate::results::{ExecutionCounts, IterationNotes};
+use crate::results::{ExecutionCounts, Incidents};
 use crate::runtime::monitors::Heat;
 pub use crate::runtime::{AtExit, Faults, Timers};
 use crate::runtime::{Runtime, Start};
@@ -71,7 +71,7 @@ pub struct Execution {
     /// follows.
     pub ends_at_once: bool,
     /// What happened in executions that a search cut off, if that is noted.
-    cut: Option<IterationNotes>,
+    cut: Option<Incidents>,
 }
 
 impl Execution {

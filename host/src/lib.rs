@@ -31,6 +31,7 @@
 //! - `diagnose`: details of a found bug, collected while its execution still exists.
 //! - `report`: what the user is shown, with `plural` for its words.
 //! - `execution_counts`: how often instructions of the guest were executed; `coverage`: the lines that follow from it.
+//! - `module_name`: names of modules without their directories.
 //! - `source_tests`: tests that a crate's sources contain and its test binary does not.
 //! - `units`: parts of an exploration that are executed separately, and their merged results.
 //! - `bundle`: everything that a replay needs, in one file.
@@ -107,6 +108,7 @@ pub mod units;
 
 mod data_segments;
 mod execution_counts;
+mod module_name;
 mod object_id;
 mod plural;
 mod settings;

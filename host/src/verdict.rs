@@ -68,7 +68,7 @@ impl Verdict {
             return Verdict::Bug;
         }
         let lacks = result.bugs.iter().map(|found| found.bug.message());
-        let limits: Vec<String> = lacks.chain(result.limits.iter().cloned()).collect();
+        let limits: Vec<String> = lacks.chain(result.incidents.limits.iter().cloned()).collect();
         if !limits.is_empty() {
             return Verdict::Limit(limits);
         }

@@ -3,6 +3,7 @@
 use crate::artifact::Artifact;
 use crate::coverage::lcov::lcov;
 use crate::coverage::{Covered, instructions};
+use crate::module_name;
 use crate::results::{ExecutionCounts, TestResult};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
@@ -52,7 +53,7 @@ impl CoverageFile {
     /// Writes the file, and returns a line that says how much was executed.
     pub fn write(&self, module: &Path, artifact: &Artifact, symbols: &Symbols) -> Result<String> {
         let covered = Covered::of(&artifact.table, symbols, &self.executed.borrow());
-        let name = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+        let name = module_name::stem(module);
         let base = std::env::current_dir().unwrap_or_default();
         let text = lcov(&covered, &name, &base);
         let path = self.path.display();

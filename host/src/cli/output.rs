@@ -5,6 +5,7 @@
 //! error nothing more is written, the command continues to its end (a bug's trace is on disk, and the exit code is that
 //! of the verdict), and [`finish`] reports the error.
 
+use crate::module_name;
 use crate::report::render::style::Styles;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -74,7 +75,7 @@ pub fn styles() -> Styles {
 /// The path of a file that is written beside the report. `{module}` in it is replaced by the module's name, so that
 /// test binaries of cargo, which all get the same options, have different files.
 pub fn file_of(path: &Path, module: &Path) -> PathBuf {
-    let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+    let stem = module_name::stem(module);
     match path.to_str() {
         Some(text) => text.replace("{module}", &stem).into(),
         None => path.into(),

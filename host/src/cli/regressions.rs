@@ -8,7 +8,8 @@
 //! each bug has one file. They are never deleted. A file is overwritten if its bug was found again in a changed module.
 
 use crate::execution::Test;
-use crate::explore::regressions::{Regression, Tried, without_hash};
+use crate::explore::regressions::{Regression, Tried};
+use crate::module_name;
 use crate::plural::counted;
 use crate::results::FoundBug;
 use crate::trace::Trace;
@@ -67,7 +68,7 @@ impl Regressions {
     /// The directory cannot be read, or those of `tests`.
     pub fn say_without_test(&self, module: &Path, tests: &dyn Fn() -> Result<Vec<String>>) -> Result<()> {
         let mut all = None;
-        for path in self.paths(&format!("{}-", stem(module)))? {
+        for path in self.paths(&format!("{}-", module_name::stable(module)))? {
             let Ok(trace) = Trace::read(&path) else { continue };
             let test = &trace.header.test;
             // The name of another module may have the same prefix.
@@ -143,14 +144,8 @@ pub fn say(regressions: &[Regression], tried: &[Tried]) {
     }
 }
 
-/// A module's name, without cargo's hash.
-fn stem(module: &Path) -> String {
-    let stem = module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
-    without_hash(&stem).to_string()
-}
-
 fn prefix(module: &Path, test: &str) -> String {
-    format!("{}-{}-", stem(module), super::bug_files::file_name(test))
+    format!("{}-{}-", module_name::stable(module), super::bug_files::file_name(test))
 }
 
 fn name(path: &Path) -> String {

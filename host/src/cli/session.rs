@@ -16,6 +16,7 @@ use crate::explore::regressions::{Tried, try_all};
 use crate::explore::rehearsal::rehearse;
 use crate::explore::{Budget, Plan, sample, search, sweep, trace_path};
 use crate::machine::MachineError;
+use crate::module_name;
 use crate::replay::replay;
 use crate::report::model::RunHeader;
 use crate::results::{FoundBug, REGRESSION, Rate, Stop, TestResult};
@@ -116,7 +117,7 @@ impl Session<'_> {
     /// The prefix of the names of a test's traces.
     pub fn trace_stem(&self, test: &Test) -> PathBuf {
         let safe = file_name(&test.name);
-        let stem = self.module.file_stem().map_or("module".into(), |stem| stem.to_string_lossy());
+        let stem = module_name::stem(self.module);
         self.outdir.join(format!("{stem}-{safe}"))
     }
 

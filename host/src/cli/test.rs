@@ -21,6 +21,7 @@ use crate::explain::How;
 use crate::explore::frontier::Frontier;
 use crate::explore::memory::default_bound_bytes;
 use crate::explore::{self, Budget, sweep};
+use crate::module_name;
 use crate::runtime::{FAULTS, FaultRow, Faults};
 use crate::source_tests::{self, SourceTests};
 use crate::symbols::Symbols;
@@ -296,7 +297,7 @@ pub fn check_unit(matches: &ArgMatches) -> Result<()> {
 
 /// How the tests are explored that have these options.
 fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result<TestOptions> {
-    let mut arguments = vec![file_stem(module)];
+    let mut arguments = vec![module_name::stem(module)];
     arguments.extend(args.arguments.iter().cloned());
     let mut execute = args.execute.clone();
     execute.env.extend(uses.environment(&args.execute.env));
@@ -473,8 +474,4 @@ fn how(args: &Args) -> Result<How> {
     // A random continuation would draw many of the faults that a sweep allows.
     let experiments = how.experiments.filter(|_| !sweeping(args) && !args.units.is_part());
     Ok(How { shrink, experiments })
-}
-
-fn file_stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "module".into(), |s| s.to_string_lossy().into_owned())
 }

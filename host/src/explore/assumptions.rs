@@ -137,10 +137,10 @@ pub(super) fn assumptions(
     if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());
     }
-    if result.asked_random && !plan.settings.faults.has(FaultClass::Seed) {
+    if result.incidents.asked_random && !plan.settings.faults.has(FaultClass::Seed) {
         assumptions.push(ONE_STREAM.into());
     }
-    if result.spurious_left_out {
+    if result.incidents.spurious_left_out {
         assumptions.push(NO_SPURIOUS.into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;

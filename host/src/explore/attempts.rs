@@ -92,7 +92,7 @@ impl SweepPlan {
         let Some(attempt) = attempt else { return };
         let bug = iteration.bug.as_ref().filter(|found| !found.is_limit());
         let execution = SweptExecution {
-            struck: iteration.notes.faults.iter().any(|(_, count)| count.faults > 0),
+            struck: iteration.notes.incidents.faults.iter().any(|(_, count)| count.faults > 0),
             unfinished: iteration.record.hit_max_steps,
             bug: bug.map(|found| found.identity.short()),
         };

@@ -53,10 +53,11 @@ use crate::machine::MachineError;
 use crate::options;
 use crate::outcome::{Bound, Bug, Outcome};
 use crate::record::{self, Origin};
-use crate::results::{FirstOutput, FoundBug, IterationNotes, Stop, Subject, TestResult};
+use crate::results::{FirstOutput, FoundBug, Incidents, IterationNotes, Stop, Subject, TestResult};
 use crate::runtime::Stream;
 use crate::trace::TraceError;
 use coyote_strategies::{Context, Iteration, Strategy};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -222,21 +223,22 @@ impl Cut {
 /// Notes on the iteration that the execution has just ended, in addition to its record and its output.
 fn notes(execution: &Execution, outcome: &Outcome) -> IterationNotes {
     let scheduler = execution.machine().scheduler();
-    IterationNotes {
-        limit: match outcome {
-            Outcome::Bound(Bound::Steps(_)) => None,
-            Outcome::Bound(bound) => Some(bound.advice()),
-            _ => None,
-        },
+    let limit = match outcome {
+        Outcome::Bound(Bound::Steps(_)) => None,
+        Outcome::Bound(bound) => Some(bound.advice()),
+        _ => None,
+    };
+    let incidents = Incidents {
+        limits: limit.into_iter().collect(),
         left_blocked: scheduler.left_blocked.iter().map(|w| scheduler.runtime.title(*w)).collect(),
         never_joined: match outcome {
             Outcome::Passed => scheduler.runtime.never_joined().map(|w| scheduler.runtime.title(w)).collect(),
-            _ => Vec::new(),
+            _ => BTreeSet::new(),
         },
-        races: execution.machine().remarks(),
-        inversions: execution.machine().inversions(),
-        ..execution.notes()
-    }
+        ..execution.incidents()
+    };
+    let (races, inversions) = (execution.machine().remarks(), execution.machine().inversions());
+    IterationNotes { incidents, races, inversions, first_output: None }
 }
 
 /// The output of the iteration that the execution has just ended.

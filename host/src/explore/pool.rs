@@ -3,7 +3,7 @@
 use super::frontier::Section;
 use super::{ExploreError, Plan, remove};
 use crate::diagnose::SourceLines;
-use crate::results::{Done, FoundBug, IterationNotes, KnownBug, Resumed, Stop, TestResult};
+use crate::results::{Done, FoundBug, Incidents, KnownBug, Resumed, Stop, TestResult};
 use coyote_strategies::search::{Counts, Item, Shared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +41,7 @@ pub struct State {
     pub ended: u64,
     pub result: TestResult,
     /// What happened in executions that were cut off.
-    pub cut: IterationNotes,
+    pub cut: Incidents,
     /// What earlier runs did.
     pub resumed: Option<Resumed>,
     pub error: Option<ExploreError>,
@@ -63,7 +63,7 @@ impl State {
         }));
         let (result, counts) = (&self.result, self.counts());
         let mut notes = result.notes();
-        notes.add(&self.cut.missing_in(&notes));
+        notes.incidents.merge(self.cut.clone().missing_in(&notes.incidents));
         Done {
             counts: Counts { cyclic: counts.cyclic || shared.seen.cyclic(), ..counts },
             bugs,

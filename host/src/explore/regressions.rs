@@ -8,6 +8,7 @@ use super::{ExploreError, Finder, Plan, alarm, found};
 use crate::detect::{RACES, USE_AFTER_RETURN};
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
+use crate::module_name::without_hash;
 use crate::options;
 use crate::outcome::{BugKind, Outcome};
 use crate::record;
@@ -150,22 +151,4 @@ fn cannot_be_tried(plan: &Plan, trace: &Trace) -> Option<String> {
         .into_iter()
         .collect();
     (!differ.is_empty()).then(|| format!("it is of a run with another {}", differ.join(", ")))
-}
-
-/// The name of a test binary of cargo without the hash, which other flags and versions change.
-pub fn without_hash(stem: &str) -> &str {
-    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_hash;
-
-    #[test]
-    fn the_hash_of_cargo_is_no_part_of_a_name() {
-        assert_eq!(without_hash("queue-0123456789abcdef"), "queue");
-        assert_eq!(without_hash("lock-free-queue"), "lock-free-queue");
-        assert_eq!(without_hash("queue-0123456789abcdeg"), "queue-0123456789abcdeg");
-    }
 }

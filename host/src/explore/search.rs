@@ -18,7 +18,7 @@ use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{IterationNotes, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{Incidents, IterationNotes, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::seen::Seen;
@@ -82,7 +82,7 @@ pub fn explore(
             estimate: None,
             ended: before.executions + before.abandoned + before.unfinished,
             result,
-            cut: IterationNotes::default(),
+            cut: Incidents::default(),
             resumed,
             error: None,
         }),
@@ -184,7 +184,7 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
         let (races, inversions) = (execution.machine().remarks(), execution.machine().inversions());
         let mut state = pool.lock();
         state.result.note(None, IterationNotes { races, inversions, ..IterationNotes::default() });
-        state.cut.add(&execution.take_notes_of_cut());
+        state.cut.merge(execution.take_cut());
         state.busy -= 1;
         state.present[job] = Counts::default();
         state.finished = state.finished + search.counts();
@@ -194,7 +194,7 @@ fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), Explo
         result?;
     }
     execution.leave();
-    pool.lock().cut.add(&execution.take_notes_of_cut());
+    pool.lock().cut.merge(execution.take_cut());
     if let Some(executed) = execution.machine_mut().take_counts() {
         let mut state = pool.lock();
         // Instructions that every job executes before the first step are counted once.
@@ -347,8 +347,8 @@ fn conclude(
         }
     }
     let mut result = state.result;
-    let missing = state.cut.missing_in(&result.notes());
-    result.note(None, missing);
+    let missing = state.cut.missing_in(&result.incidents);
+    result.incidents.merge(missing);
     let exhausted = state.left.is_empty() && result.stop == Stop::Iterations;
     if exhausted {
         result.stop = Stop::Exhausted;

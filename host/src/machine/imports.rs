@@ -243,7 +243,7 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         |mut guest: Guest, name: i32, length: i32, holds: i32| -> Result<()> {
             let length = if length == -1 { zero_after(&mut guest, name) } else { length };
             let name = text_at(&mut guest, name, length)?;
-            settled(&mut guest).scheduler.runtime.sometimes.count(name, holds != 0);
+            settled(&mut guest).scheduler.runtime.sometimes.count(&name).add(holds != 0);
             Ok(())
         },
     )?;

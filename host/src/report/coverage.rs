@@ -74,7 +74,7 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
     if search.exhausted && counts.cyclic {
         gaps.push("it was not checked that an end can be reached from each repeated state".into());
     }
-    gaps.extend(result.limits.iter().cloned());
+    gaps.extend(result.incidents.limits.iter().cloned());
     if counts.executions == 0 {
         gaps.push("no execution came to its end".into());
     }

@@ -107,17 +107,17 @@ pub fn of(
     if result.states_compared > 0 {
         notes.push(Note::Deterministic { states: result.states_compared });
     }
-    if result.memory_refused {
+    if result.incidents.memory_refused {
         notes.push(Note::MemoryRefused);
     }
-    if !result.refused_calls.is_empty() {
-        notes.push(Note::RefusedCalls(result.refused_calls.clone()));
+    if !result.incidents.refused_calls.is_empty() {
+        notes.push(Note::RefusedCalls(result.incidents.refused_calls.clone()));
     }
-    if !result.left_blocked.is_empty() {
-        notes.push(Note::LeftBlocked(result.left_blocked.clone()));
+    if !result.incidents.left_blocked.is_empty() {
+        notes.push(Note::LeftBlocked(result.incidents.left_blocked.clone()));
     }
-    if !result.never_joined.is_empty() {
-        notes.push(Note::NeverJoined(result.never_joined.clone()));
+    if !result.incidents.never_joined.is_empty() {
+        notes.push(Note::NeverJoined(result.incidents.never_joined.clone()));
     }
     let mut suppressed = BTreeMap::new();
     for SeenRace { iteration, race } in &result.races {
@@ -133,15 +133,15 @@ pub fn of(
     if !suppressed.is_empty() {
         notes.push(Note::SuppressedRaces(suppressed));
     }
-    if !result.faults.is_empty() {
-        notes.push(Note::Faults(result.faults.clone()));
+    if !result.incidents.faults.is_empty() {
+        notes.push(Note::Faults(result.incidents.faults.clone()));
     }
     let never = never_met(result);
     if !never.is_empty() {
         notes.push(Note::FaultsNeverMet(never));
     }
     let never: BTreeMap<String, u64> =
-        result.sometimes.never().map(|(name, evaluated)| (name.into(), evaluated)).collect();
+        result.incidents.sometimes.never().map(|(name, evaluated)| (name.into(), evaluated)).collect();
     if !never.is_empty() {
         notes.push(Note::NeverHeld(never));
     }
@@ -168,11 +168,8 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
     match result.workers_max {
         0 => {}
         // Tasks of a runtime are not workers.
-        1 if result
-            .faults
-            .iter()
-            .any(|(name, count)| name == FaultClass::Poll.row().name && count.seen > 0) => {}
-        1 => notes.push(Note::OneWorker { random: result.asked_random }),
+        1 if result.incidents.faults.get(FaultClass::Poll.row().name).seen > 0 => {}
+        1 => notes.push(Note::OneWorker { random: result.incidents.asked_random }),
         workers if concurrency == Some(1) => notes.push(Note::NeverConcurrent { workers }),
         _ => {}
     }
@@ -192,7 +189,7 @@ fn silent(result: &TestResult, verdict: &Verdict) -> Vec<Note> {
 /// What platforms and runtimes leave open and no iteration varied.
 fn never_varied(result: &TestResult) -> Vec<Note> {
     let mut notes = Vec::new();
-    if result.asked_random && !budgets(result).has(FaultClass::Seed) {
+    if result.incidents.asked_random && !budgets(result).has(FaultClass::Seed) {
         let given = result.subject.options.iter().find(|(name, _)| name == "random");
         notes.push(Note::SameRandom { seed: given.and_then(|(_, seed)| seed.parse().ok()).unwrap_or(0) });
     }
@@ -234,7 +231,7 @@ fn never_met(result: &TestResult) -> Vec<String> {
     let budgets = budgets(result);
     // An opportunity `point.disk.write` also counts for a budget of `point` or `point.disk`.
     let met = |given: &String| {
-        result.faults.iter().any(|(name, count)| {
+        result.incidents.faults.iter().any(|(name, count)| {
             let rest = name.strip_prefix(&**given);
             count.seen > 0 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })

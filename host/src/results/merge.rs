@@ -72,16 +72,8 @@ impl TestResult {
         self.elapsed += other.elapsed;
         self.any_choice |= other.any_choice;
         self.workers_max = self.workers_max.max(other.workers_max);
-        self.memory_refused |= other.memory_refused;
-        self.asked_random |= other.asked_random;
-        self.spurious_left_out |= other.spurious_left_out;
-        self.limits.extend(other.limits);
-        self.refused_calls.extend(other.refused_calls);
+        self.incidents.merge(other.incidents);
         self.offer_first_output(other.first_output);
-        self.left_blocked.extend(other.left_blocked);
-        self.never_joined.extend(other.never_joined);
-        self.faults.merge(&other.faults);
-        self.sometimes.merge(&other.sometimes);
         other.races.into_iter().for_each(|seen| self.add_race(seen));
         other.inversions.into_iter().for_each(|seen| self.add_inversion(seen));
         self.shared.0.extend(other.shared.0);

@@ -11,13 +11,14 @@
 //! - `story`: what happened in a failing iteration.
 //! - `history`: the same step by step, with happens-before.
 //! - `sweep`: the results of a sweep of faults.
-//! - `progress`: how much was new. `correlation`: what correlates with bugs.
+//! - `incidents`: what happened and is no bug. `progress`: how much was new. `correlation`: what correlates with bugs.
 //! - `indices`: the iterations that a result covers. `merge`: merging the results of several explorations.
 
 mod bug;
 mod correlation;
 mod explanation;
 mod history;
+mod incidents;
 mod indices;
 mod merge;
 mod progress;
@@ -38,6 +39,7 @@ pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, P
 pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
 };
+pub use incidents::Incidents;
 pub use indices::Indices;
 pub use merge::MergeError;
 pub use progress::{ClassSeen, Classes, IterationProgress, Novelty, Progress, is_compared};
@@ -47,11 +49,10 @@ pub use sweep::{Sweep, Swept, SweptExecution, SweptSite, WAYS_MAX};
 use crate::evidence::{Inversion, RaceRemark};
 use crate::granules::Granules;
 use crate::outcome::BugKind;
-use crate::runtime::{FaultCounts, Sometimes};
 use crate::statistics::{IterationRecord, Statistics, StepsMax};
 use coyote_strategies::search::Counts;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -144,28 +145,9 @@ pub struct IterationResult {
 /// Facts about an iteration in addition to its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationNotes {
-    /// Whether the guest requested memory and did not get it.
-    pub memory_refused: bool,
-    /// See [`TestResult::asked_random`].
-    #[serde(default)]
-    pub asked_random: bool,
-    /// See [`TestResult::spurious_left_out`].
-    #[serde(default)]
-    pub spurious_left_out: bool,
-    /// See [`TestResult::limits`].
-    pub limit: Option<String>,
-    /// See [`TestResult::refused_calls`].
-    pub refused_calls: Vec<String>,
-    /// See [`TestResult::left_blocked`].
-    pub left_blocked: Vec<String>,
-    /// See [`TestResult::never_joined`].
-    #[serde(default)]
-    pub never_joined: Vec<String>,
-    /// Opportunities for faults, and faults, by class and name.
-    pub faults: FaultCounts,
-    /// See [`TestResult::sometimes`].
-    #[serde(default)]
-    pub sometimes: Sometimes,
+    /// What happened in it.
+    #[serde(flatten)]
+    pub incidents: Incidents,
     /// Data races that are no bugs, which detectors of the same job met in this or an earlier iteration.
     pub races: Vec<RaceRemark>,
     /// Inversions of locks, which detectors of the same job met in this or an earlier iteration.
@@ -228,31 +210,11 @@ pub struct TestResult {
     pub any_choice: bool,
     /// The largest number of workers in an iteration.
     pub workers_max: u32,
-    /// Whether the guest requested memory in some iteration and did not get it.
-    pub memory_refused: bool,
-    /// Whether some iteration asked for random bytes, which are the same in every iteration.
-    #[serde(default)]
-    pub asked_random: bool,
-    /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
-    #[serde(default)]
-    pub spurious_left_out: bool,
-    /// Sentences about what some iteration needed and this tool does not support, with advice: no verdict on the test.
-    pub limits: BTreeSet<String>,
-    /// Functions that the guest called in some iteration and that are not implemented.
-    pub refused_calls: BTreeSet<String>,
+    /// What happened in iterations and is no bug.
+    #[serde(flatten)]
+    pub incidents: Incidents,
     /// The output of the first iteration.
     pub first_output: Option<FirstOutput>,
-    /// Workers that a passing iteration left blocked for ever.
-    pub left_blocked: BTreeSet<String>,
-    /// Workers that a passing iteration of a program has neither joined nor detached.
-    #[serde(default)]
-    pub never_joined: BTreeSet<String>,
-    /// How often faults could happen, and did.
-    #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
-    pub faults: FaultCounts,
-    /// Conditions that the test expects to hold sometimes.
-    #[serde(default, skip_serializing_if = "Sometimes::is_empty")]
-    pub sometimes: Sometimes,
     /// Data races that are no bugs, without duplicate pairs of places, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<SeenRace>,
@@ -329,31 +291,6 @@ pub struct Resumed {
     pub done: Done,
 }
 
-impl IterationNotes {
-    /// Adds the notes on another execution, without what is about ends, detectors and output.
-    pub fn add(&mut self, other: &IterationNotes) {
-        self.memory_refused |= other.memory_refused;
-        self.asked_random |= other.asked_random;
-        self.spurious_left_out |= other.spurious_left_out;
-        let new = other.refused_calls.iter().filter(|call| !self.refused_calls.contains(call));
-        let new: Vec<String> = new.cloned().collect();
-        self.refused_calls.extend(new);
-        self.faults.merge(&other.faults);
-        self.sometimes.merge(&other.sometimes);
-    }
-
-    /// What others do not have, of notes on executions that were cut off. Counts of what others have as well are left out:
-    /// how many executions are cut off depends on the number of jobs.
-    #[must_use]
-    pub fn missing_in(&self, others: &IterationNotes) -> IterationNotes {
-        IterationNotes {
-            faults: self.faults.missing_in(&others.faults),
-            sometimes: self.sometimes.missing_in(&others.sometimes),
-            ..self.clone()
-        }
-    }
-}
-
 /// A bug that was found before a frontier was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -407,16 +344,8 @@ impl TestResult {
             elapsed: Duration::ZERO,
             any_choice: false,
             workers_max: 0,
-            memory_refused: false,
-            asked_random: false,
-            spurious_left_out: false,
-            limits: BTreeSet::new(),
-            refused_calls: BTreeSet::new(),
+            incidents: Incidents::default(),
             first_output: None,
-            left_blocked: BTreeSet::new(),
-            never_joined: BTreeSet::new(),
-            faults: FaultCounts::default(),
-            sometimes: Sometimes::default(),
             races: Vec::new(),
             inversions: Vec::new(),
             shared: Granules::default(),
@@ -486,15 +415,7 @@ impl TestResult {
     /// Its notes, as those of a single iteration.
     pub fn notes(&self) -> IterationNotes {
         IterationNotes {
-            memory_refused: self.memory_refused,
-            asked_random: self.asked_random,
-            spurious_left_out: self.spurious_left_out,
-            limit: self.limits.first().cloned(),
-            refused_calls: self.refused_calls.iter().cloned().collect(),
-            left_blocked: self.left_blocked.iter().cloned().collect(),
-            never_joined: self.never_joined.iter().cloned().collect(),
-            faults: self.faults.clone(),
-            sometimes: self.sometimes.clone(),
+            incidents: self.incidents.clone(),
             races: self.races.iter().map(|seen| seen.race.clone()).collect(),
             inversions: self.inversions.iter().map(|seen| seen.inversion.clone()).collect(),
             first_output: None,
@@ -503,15 +424,7 @@ impl TestResult {
 
     /// Adds the notes of an iteration. `index`: as [`IterationResult::index`].
     pub fn note(&mut self, index: Option<u64>, notes: IterationNotes) {
-        self.memory_refused |= notes.memory_refused;
-        self.asked_random |= notes.asked_random;
-        self.spurious_left_out |= notes.spurious_left_out;
-        self.limits.extend(notes.limit);
-        self.refused_calls.extend(notes.refused_calls);
-        self.left_blocked.extend(notes.left_blocked);
-        self.never_joined.extend(notes.never_joined);
-        self.faults.merge(&notes.faults);
-        self.sometimes.merge(&notes.sometimes);
+        self.incidents.merge(notes.incidents);
         notes.races.into_iter().for_each(|race| self.add_race(SeenRace { iteration: index, race }));
         for inversion in notes.inversions {
             self.add_inversion(SeenInversion { iteration: index, inversion, tried: 0, confirmed: false });

@@ -3,7 +3,7 @@
 use super::*;
 use crate::evidence::{Evidence, Inversion, RacingAccess, RacingAct, Side};
 use crate::outcome::Bug;
-use crate::runtime::ObjectId;
+use crate::runtime::{FaultCounts, ObjectId, Sometimes};
 use crate::trace::{Decision, Header, Trace, WorkerPath};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, WorkerId};
@@ -33,7 +33,7 @@ impl Numbers {
 
     fn sometimes(&mut self) -> Sometimes {
         let mut counts = Sometimes::default();
-        self.names().into_iter().for_each(|name| counts.count(name, self.flag()));
+        self.names().into_iter().for_each(|name| counts.count(&name).add(self.flag()));
         counts
     }
 
@@ -122,16 +122,19 @@ impl Numbers {
             livelock: self.flag(),
             abandoned: self.flag(),
         };
-        let notes = IterationNotes {
+        let incidents = Incidents {
             memory_refused: self.below(20) == 0,
             asked_random: self.below(20) == 0,
             spurious_left_out: self.below(20) == 0,
-            limit: self.names().pop(),
-            refused_calls: self.names(),
-            left_blocked: self.names(),
-            never_joined: self.names(),
+            limits: self.names().into_iter().collect(),
+            refused_calls: self.names().into_iter().collect(),
+            left_blocked: self.names().into_iter().collect(),
+            never_joined: self.names().into_iter().collect(),
             faults: self.faults(),
             sometimes: self.sometimes(),
+        };
+        let notes = IterationNotes {
+            incidents,
             races: self.races(),
             inversions: self.inversions(),
             first_output: (self.below(4) == 0).then(|| FirstOutput { index, text: self.names().concat() }),

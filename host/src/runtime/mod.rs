@@ -19,7 +19,8 @@
 //! - [`worker_local_word`]: a word of memory with a separate value for each worker.
 //! - [`files`]: the guest's files and sockets; [`sockets`]: waits for sockets, `polled` of which.
 //! - `output`: what the guest prints.
-//! - `harness`: where a test begins and ends within a test harness.
+//! - `harness`: where a test begins and ends within a test harness. `by_name`: counts of faults, and of conditions that
+//!   hold `sometimes`.
 //! - `footprint`: what a step touches; [`stream`]: events for observers; [`released`]: knowledge that sync objects pass
 //!   on.
 //! - `livelock`: whether a state may be part of one; `monitors`: what must eventually happen, as the guest
@@ -29,6 +30,7 @@
 
 mod atomics;
 pub mod awaits;
+mod by_name;
 mod clock;
 mod crash;
 mod digest;

@@ -4,133 +4,25 @@
 //! "Found within N" means: by at least 95 % of the consecutive seeds from 0, which are 100 when soaking
 //! (`COYOTE_HOST_ITERATIONS`), and 20 otherwise.
 
+pub use super::expected::{Expected, index, module_path};
+
 use super::{guest, process};
 use coyote_wasm::artifact::Artifact;
-use coyote_wasm::cli::test::DEFAULT_STRATEGY;
-use coyote_wasm::execution::{Settings, Test};
+use coyote_wasm::execution::Test;
 use coyote_wasm::explore::{Budget, Plan, Unwatched, sample};
-use coyote_wasm::instrumenter::{Options, Points};
+use coyote_wasm::instrumenter::Options;
 use coyote_wasm::results::TestResult;
-use coyote_wasm::runtime::{FaultClass, Faults, Timers};
 use coyote_wasm::strategies::{Context, by_name};
 use coyote_wasm::tester::Tester;
 use coyote_wasm::verdict::Verdict;
-use coyote_wasm::world::{World, parse_listener};
-use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-#[derive(Deserialize)]
-struct Index {
-    version: u32,
-    tests: Vec<Expected>,
-}
-
-/// The expectations about one test.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Expected {
-    pub module: String,
-    pub test: String,
-    /// `passed` or the kind of a bug.
-    pub verdict: String,
-    pub found_within: Option<u64>,
-    pub passes: Option<u64>,
-    pub message: Option<String>,
-    /// The strategy that finds the bug, if the default does not.
-    pub strategy: Option<String>,
-    /// Options of the command line that the run needs.
-    #[serde(default)]
-    pub options: Vec<String>,
-}
-
 impl Expected {
-    pub fn strategy(&self) -> &str {
-        self.strategy.as_deref().unwrap_or(DEFAULT_STRATEGY)
-    }
-
-    pub fn is_bug(&self) -> bool {
-        self.verdict != "passed"
-    }
-
     /// The module, instrumented by its options, compiled once for all tests of this process.
     pub fn artifact(&self) -> Arc<Artifact> {
-        let points = match self.option("--points") {
-            None => Points::default(),
-            Some("sync") => Points::Sync,
-            Some("atomic") => Points::Atomic,
-            Some(other) => panic!("{self:?}: --points {other}"),
-        };
-        let known = ["--points", "--faults", "--crash-model", "--memory", "--races", "--timers", "--listen"]
-            .map(|name| 2 * usize::from(self.option(name).is_some()));
-        let known: usize = known.iter().sum::<usize>() + usize::from(self.wants_leaks());
-        assert_eq!(known, self.options.len(), "{self:?}: other options are for the command line");
-        let mut options = Options { points, ..Options::default() };
-        self.faults().prepare(&mut options);
-        self.settings().detectors.prepare(&mut options);
-        compiled(&self.module, options)
-    }
-
-    /// The value of an option.
-    fn option(&self, name: &str) -> Option<&str> {
-        let at = self.options.iter().position(|option| option == name)?;
-        let value = self.options.get(at + 1).map(String::as_str);
-        Some(value.unwrap_or_else(|| panic!("{self:?}: {name} without a value")))
-    }
-
-    pub fn wants_leaks(&self) -> bool {
-        self.options.iter().any(|option| option == "--leaks")
-    }
-
-    /// The settings of its executions, by its options.
-    pub fn settings(&self) -> Settings {
-        let mut settings = guest::settings();
-        settings.detectors.set("leaks", self.wants_leaks());
-        match self.option("--races") {
-            None => {}
-            Some("off") => assert!(settings.detectors.set("races", false)),
-            Some(other) => panic!("{self:?}: --races {other}"),
-        }
-        settings.faults = self.faults();
-        match self.option("--timers") {
-            None => {}
-            Some("ordered") => settings.timers = Timers::Ordered,
-            Some(other) => panic!("{self:?}: --timers {other}"),
-        }
-        if let Some(listener) = self.option("--listen") {
-            let mut world = World::clone(&settings.world);
-            world.listeners = vec![parse_listener(listener).unwrap()];
-            world.open(settings.memory_bytes_max).unwrap();
-            settings.world = Arc::new(world);
-        }
-        if let Some(model) = self.option("--crash-model") {
-            settings.crash_model = model.parse().unwrap();
-        }
-        settings
-    }
-
-    /// The same without an option and its value.
-    fn without(&self, name: &str) -> Expected {
-        let mut expected = self.clone();
-        if let Some(at) = self.options.iter().position(|option| option == name) {
-            expected.options.drain(at..at + 2);
-        }
-        expected
-    }
-
-    /// The budgets of faults in its options, including that of stale reads.
-    pub fn faults(&self) -> Faults {
-        let mut faults = Faults::default();
-        match self.option("--memory") {
-            None => {}
-            Some("weak") => faults = faults.with(FaultClass::Stale, FaultClass::Stale.row().usual),
-            Some(other) => panic!("{self:?}: --memory {other}"),
-        }
-        for budget in self.option("--faults").into_iter().flat_map(|budgets| budgets.split(',')) {
-            faults.read(budget).unwrap();
-        }
-        faults
+        compiled(&self.module, self.instrument())
     }
 }
 
@@ -141,17 +33,6 @@ fn seeds() -> u64 {
 
 /// Iterations within which a bug must be found if no number is stated.
 const ITERATIONS: u64 = 10_000;
-
-pub fn index() -> Vec<Expected> {
-    let path = guest::root().join("examples/expected.json");
-    let index: Index = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(index.version, 1);
-    index.tests
-}
-
-pub fn module_path(module: &str) -> PathBuf {
-    guest::root().join("examples/wasm").join(format!("{module}.wasm"))
-}
 
 /// An example's module with all points, compiled once for all tests of this process.
 pub fn artifact(module: &str) -> Arc<Artifact> {
@@ -303,7 +184,7 @@ fn what_is_correct_passes() {
         let exploration = run(expected, expected.strategy(), 0, iterations, 2, FAIR_STEPS_MAX);
         wrong.extend(exploration.bugs.iter().map(|f| format!("{}: {:?}", name(expected), f.bug)));
         let passed = exploration.statistics.iterations();
-        if passed != iterations || !exploration.limits.is_empty() {
+        if passed != iterations || !exploration.incidents.limits.is_empty() {
             wrong.push(format!("{}: {passed} of {iterations} iterations", name(expected)));
         }
     }

@@ -134,9 +134,10 @@ fn what_happened_before_is_remembered() {
     let artifact = guest::from_text(NOTED);
     let directory = tempfile::tempdir().unwrap();
     let known = |result: &TestResult| {
-        let never: Vec<String> = result.sometimes.never().map(|(name, _)| name.to_string()).collect();
+        let never: Vec<String> =
+            result.incidents.sometimes.never().map(|(name, _)| name.to_string()).collect();
         let assumptions = result.search.as_ref().unwrap().assumptions.clone();
-        (never, result.asked_random, result.spurious_left_out, assumptions)
+        (never, result.incidents.asked_random, result.incidents.spurious_left_out, assumptions)
     };
     for strategy in SEARCHES.into_iter().chain(["stateful", "dfs+states", "ses"]) {
         let whole =

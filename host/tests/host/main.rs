@@ -80,6 +80,7 @@ mod doctor;
 mod effects;
 mod examples;
 mod exceptions;
+mod expected;
 mod explain;
 mod faults;
 mod files;

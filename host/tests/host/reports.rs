@@ -168,7 +168,7 @@ fn annotations_have_places() {
 fn junit_tells_limits_and_ignored_tests() {
     let mut limit = TestResult::new(Subject::default(), StepsMax { unfair: 1, fair: 1 }, false);
     limit.statistics.add(&IterationRecord { decisions: 1, ..IterationRecord::default() });
-    limit.limits.insert("it nests too deeply\u{1}".into());
+    limit.incidents.limits.insert("it nests too deeply\u{1}".into());
     let symbols = Symbols::new(&[]);
     let builder = Builder { module: Path::new("m.wasm"), symbols: &symbols, host_directories: true };
     let run = RunReport {

@@ -209,9 +209,7 @@ impl Recorder {
         if *counts == self.faults {
             return None;
         }
-        let before =
-            |name: &str| self.faults.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| n.faults);
-        let met = counts.iter().find(|(name, count)| count.faults > before(name));
+        let met = counts.iter().find(|(name, count)| count.faults > self.faults.get(name).faults);
         let name = met.map(|(name, _)| name.to_string());
         self.faults = counts.clone();
         name

@@ -1,7 +1,7 @@
 //! Frontiers of version 1: JSON, every item with its whole prefix, without a checksum.
 
 use super::{Done, Frontier, Identity};
-use crate::results::IterationNotes;
+use crate::results::{Incidents, IterationNotes};
 use coyote_strategies::Decision;
 use coyote_strategies::search::{self, Branch, Counts};
 use serde::Deserialize;
@@ -43,7 +43,8 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     let (module, test, strategy, seed) = (file.module, file.test, file.strategy, file.seed);
     let identity = Identity { build: None, module, test, strategy, seed, options: file.options };
     // A search with several items must have met a choice; nothing else is known, so a verdict assumes what it may need.
-    let notes = IterationNotes { asked_random: true, spurious_left_out: true, ..IterationNotes::default() };
+    let incidents = Incidents { asked_random: true, spurious_left_out: true, ..Incidents::default() };
+    let notes = IterationNotes { incidents, ..IterationNotes::default() };
     let done = Done { counts: file.counts, any_choice: true, notes, unprotected: true, ..Done::default() };
     let items = file.items.into_iter();
     let items =

@@ -8,6 +8,7 @@
 //! cases have no properties and `testsuites` has no number of skipped tests.
 
 use super::{RenderOptions, Renderer, bugs};
+use crate::module_name;
 use crate::report::model::{RunReport, TestReport};
 use crate::verdict::Verdict;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -28,8 +29,9 @@ impl Renderer for Junit {
 
 fn report(run: &RunReport) -> Report {
     let header = &run.header;
-    let module = stable_name(&header.module);
-    let mut suite = TestSuite::new(module);
+    // CI services recognise the module by this name.
+    let module = &module_name::stable(Path::new(&header.module));
+    let mut suite = TestSuite::new(module.as_str());
     suite.set_time(run.elapsed);
     for (name, value) in [
         ("version", header.version),
@@ -56,14 +58,6 @@ fn report(run: &RunReport) -> Report {
     report.set_time(run.elapsed);
     report.add_test_suite(suite);
     report
-}
-
-/// A stable name of a module, by which CI services recognise it: `queue` for `target/queue-0123456789abcdef.wasm`,
-/// where cargo adds a hash of the build.
-pub fn stable_name(module: &str) -> &str {
-    let stem = Path::new(module).file_stem().and_then(|stem| stem.to_str()).unwrap_or(module);
-    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)
 }
 
 fn case(module: &str, name: &str, status: TestCaseStatus) -> TestCase {

@@ -255,7 +255,7 @@ mod tests {
         let symbols = Symbols::new(&[]);
         let builder = Builder { module: Path::new("m.wasm"), symbols: &symbols, host_directories: false };
         let mut deep = sampled(&[fair]);
-        deep.limits.insert("it nests too deeply".into());
+        deep.incidents.limits.insert("it nests too deeply".into());
         let mut states = counts;
         states.states = 21;
         let interrupted = |records: &[IterationRecord]| {
@@ -336,7 +336,7 @@ mod tests {
         let symbols = Symbols::new(&[]);
         let builder = Builder { module: Path::new("m.wasm"), symbols: &symbols, host_directories: false };
         let mut deep = sampled(&[fair]);
-        deep.limits.insert("it nests too deeply".into());
+        deep.incidents.limits.insert("it nests too deeply".into());
         let mut bug = builder.test("wrong", &sampled(&[fair]));
         bug.verdict = Verdict::Bug;
         let tests = vec![

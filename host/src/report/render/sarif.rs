@@ -5,8 +5,8 @@
 //! identity is its fingerprint. A test without a verdict is no result but a notification.
 
 use super::Renderer;
-use super::junit::stable_name;
 use super::repository::Folder;
+use crate::module_name;
 use crate::outcome::BugKind;
 use crate::report::model::{BugReport, RunReport, TestReport};
 use crate::results::{Story, StoryRow};
@@ -42,7 +42,7 @@ fn document(run: &RunReport, folder: &Folder) -> Value {
                 "rules": kinds.iter().map(rule).collect::<Vec<_>>(),
             }},
             // Code hosts distinguish the reports of several modules by this id.
-            "automationDetails": { "id": format!("coyote-wasm/{}/", stable_name(&run.header.module)) },
+            "automationDetails": { "id": format!("coyote-wasm/{}/", module_name::stable(Path::new(&run.header.module))) },
             "invocations": [{
                 "executionSuccessful": run.not_run.is_none(),
                 "exitCode": run.exit as u8,

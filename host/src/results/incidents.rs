@@ -1,0 +1,69 @@
+//! What happened in some iteration and is no bug, but limits what a verdict says.
+
+use crate::runtime::{FaultCounts, Sometimes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What happened in at least one iteration or execution. Names and sentences are sets, since it does not matter how
+/// often; faults and conditions are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Incidents {
+    /// Whether the guest requested memory and did not get it.
+    pub memory_refused: bool,
+    /// Whether the guest asked for random bytes, which are the same in every iteration.
+    pub asked_random: bool,
+    /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
+    pub spurious_left_out: bool,
+    /// Sentences about what was needed and this tool does not support, with advice: no verdict on the test.
+    pub limits: BTreeSet<String>,
+    /// Functions that the guest called and that are not implemented.
+    pub refused_calls: BTreeSet<String>,
+    /// Workers that a passing iteration left blocked for ever.
+    pub left_blocked: BTreeSet<String>,
+    /// Workers that a passing iteration of a program has neither joined nor detached.
+    pub never_joined: BTreeSet<String>,
+    /// How often faults could happen, and did.
+    #[serde(skip_serializing_if = "FaultCounts::is_empty")]
+    pub faults: FaultCounts,
+    /// Conditions that the test expects to hold sometimes.
+    #[serde(skip_serializing_if = "Sometimes::is_empty")]
+    pub sometimes: Sometimes,
+}
+
+impl Incidents {
+    /// Adds what happened in others.
+    pub fn merge(&mut self, other: Incidents) {
+        let Incidents {
+            memory_refused,
+            asked_random,
+            spurious_left_out,
+            limits,
+            refused_calls,
+            left_blocked,
+            never_joined,
+            faults,
+            sometimes,
+        } = other;
+        self.memory_refused |= memory_refused;
+        self.asked_random |= asked_random;
+        self.spurious_left_out |= spurious_left_out;
+        self.limits.extend(limits);
+        self.refused_calls.extend(refused_calls);
+        self.left_blocked.extend(left_blocked);
+        self.never_joined.extend(never_joined);
+        self.faults.merge(&faults);
+        self.sometimes.merge(&sometimes);
+    }
+
+    /// What others do not have, of incidents in executions that were cut off. Counts of what others have as well are
+    /// left out: how many executions are cut off depends on the number of jobs.
+    #[must_use]
+    pub fn missing_in(self, others: &Incidents) -> Incidents {
+        Incidents {
+            faults: self.faults.missing_in(&others.faults),
+            sometimes: self.sometimes.missing_in(&others.sometimes),
+            ..self
+        }
+    }
+}
