@@ -17,6 +17,25 @@ use toml::{Table, Value};
 /// The file's name.
 pub const NAME: &str = "coyote.toml";
 
+/// Options for the file.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Configuration")]
+pub struct ConfigArgs {
+    /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read no coyote.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
+}
+
+impl ConfigArgs {
+    /// The file that applies, if there is one.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.config.clone().or_else(|| if self.no_config { None } else { Config::find() })
+    }
+}
+
 /// Options that concern one run only.
 const ONE_RUN: &[&str] = &[
     "bench",

@@ -3,10 +3,10 @@
 
 /// Options of Rust's test harness, which select tests.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Test harness")]
+#[command(next_help_heading = "Tests")]
 pub struct HarnessArgs {
     /// Run only tests whose names contain one of these
-    #[arg(value_name = "FILTERS")]
+    #[arg(value_name = "FILTERS", help_heading = None::<&str>)]
     pub filters: Vec<String>,
     /// FILTERS are whole names
     #[arg(long)]

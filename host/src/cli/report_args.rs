@@ -17,7 +17,32 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
+#[command(next_help_heading = "Reports")]
 pub struct ReportArgs {
+    /// What is printed
+    #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
+    pub format: &'static RendererEntry,
+    /// Print the whole log of a failing iteration, and all statistics
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Print all statistics of the explored schedules, not one line
+    #[arg(long)]
+    stats: bool,
+    /// Where traces and logs are written
+    #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
+    outdir: PathBuf,
+    #[command(flatten)]
+    pub files: BesideTraces,
+    /// Write a report as JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a report as SARIF as well
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
+    /// [`{module}` in FILE, also of --junit, --sarif and --coverage, is the module's name]
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
     /// Do not minimise the traces of bugs
     #[arg(long, conflicts_with = "shrink_time")]
     no_shrink: bool,
@@ -28,30 +53,6 @@ pub struct ReportArgs {
     /// Do not find out by experiments which choice made a bug likely, and how many iterations have the bug
     #[arg(long)]
     no_experiments: bool,
-    /// Where traces and logs are written
-    #[arg(short, long, value_name = "DIR", default_value = "coyote-output")]
-    outdir: PathBuf,
-    /// Pack the module, the traces of found bugs, the report and versions into this file, which replays anywhere
-    /// [`{module}` in FILE, also of the options that follow, is the module's name]
-    #[arg(long, value_name = "FILE")]
-    bundle: Option<PathBuf>,
-    /// What is printed
-    #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
-    pub format: &'static RendererEntry,
-    /// Write a report as JUnit XML as well
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write a report as SARIF as well
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
-    #[command(flatten)]
-    pub files: BesideTraces,
-    /// Print the whole log of a failing iteration, and all statistics
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Print all statistics of the explored schedules, not one line
-    #[arg(long)]
-    stats: bool,
 }
 
 /// The formats of the renderers' table, as a parser for `--format`.

@@ -1,10 +1,11 @@
 //! `coyote-wasm test`: explore the schedules of a module's tests.
 
-use super::config::{self, Config};
+use super::config::{self, ConfigArgs};
 use super::configured::Configured;
 use super::confirm::{self, Given};
 use super::coverage::{self, CoverageFile};
 use super::detect::DetectArgs;
+use super::exploration::ExplorationArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};
 use super::regressions::Regressions;
@@ -14,8 +15,6 @@ use super::select::Selection;
 use super::session::{Session, TestOptions};
 use super::shares::Shares;
 use super::units::{Claim, UnitArgs};
-use super::values::positive;
-use crate::execution::Execution;
 use crate::exit::Exit;
 use crate::explain::How;
 use crate::explore::frontier::Frontier;
@@ -28,110 +27,49 @@ use crate::symbols::Symbols;
 use crate::uses::{Random, Uses};
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, FromArgMatches};
-use coyote_strategies::{self as strategies, by_name};
+use coyote_strategies as strategies;
 use rand::TryRng;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Default of `--strategy`.
-pub const DEFAULT_STRATEGY: &str = "portfolio";
-
 #[derive(clap::Args)]
 pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
     #[arg(required_unless_present_any = ["strategy", "faults"])]
     module: Option<PathBuf>,
-    #[command(flatten)]
-    detect: DetectArgs,
-    #[command(flatten)]
-    harness: HarnessArgs,
     /// Arguments of the guest
     #[arg(last = true)]
     arguments: Vec<String>,
-    /// Act as cargo's runner: arguments after MODULE go to the program, and its exit ends all workers
-    #[arg(long)]
-    runner: bool,
+    #[command(flatten)]
+    harness: HarnessArgs,
     /// Run only these tests [name or glob; can be repeated]
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
     /// List the tests and stop
     #[arg(long)]
     list: bool,
-    /// Iterations of each test [default: 10000, or no bound if --timeout is given]
-    #[arg(short, long, value_name = "N", value_parser = positive)]
-    iterations: Option<u64>,
-    /// Seconds for each test [default: 10, or no bound if --iterations is given]
-    #[arg(short, long, value_name = "SECONDS", allow_negative_numbers = true)]
-    timeout: Option<f64>,
-    /// Seconds for all tests together, shared by the tests with more than one schedule
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    total_timeout: Option<f64>,
-    /// How schedules are chosen: NAME[:PARAMETER]..., `list` shows all
-    #[arg(short, long, default_value = DEFAULT_STRATEGY, value_name = "NAME")]
-    strategy: String,
-    /// Continue a search from this frontier [a search that stops early writes one to the output directory]
-    #[arg(long, value_name = "FILE")]
-    resume: Option<PathBuf>,
-    /// Memory in MiB at which a search stops and writes its frontier [default: half of the machine's memory; only on
-    /// Linux]
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
-    search_memory: Option<u64>,
-    /// Seed of all choices [default: random, or 0 if the environment says CI=true, and for a part of the iterations]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Run this iteration alone: reproduces it without a trace
-    #[arg(long, value_name = "K", conflicts_with = "iterations")]
-    iteration: Option<u64>,
-    /// Check whether a fixed module still has the bug of this trace: execute its schedule, and as many iterations as find
-    /// a bug of its frequency with a probability of 95 %. Test, strategy and options are those of the trace, which may be
-    /// in a bundle: FILE or FILE/NAME
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["strategy", "test", "resume", "iteration", "explore"])]
-    confirm: Option<PathBuf>,
-    /// Try every fault of these classes in turn: at each opportunity of the default schedule, first a single fault, then
-    /// a fault at this and every later opportunity, at most N [default of N: 100, of crashes 2; classes: --faults list]
-    #[arg(long, value_name = "CLASS[=N]", value_delimiter = ',',
-          conflicts_with_all = ["faults", "spurious_wakeups", "failing_try_locks", "resume", "confirm"])]
-    fault_sweep: Vec<String>,
-    /// Schedules of the strategy after each fault of a sweep, beside the default one [default: 4]
-    #[arg(long, value_name = "S", requires = "fault_sweep")]
-    sweep_samples: Option<u64>,
-    /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
+    /// Act as cargo's runner: arguments after MODULE go to the program, and its exit ends all workers
     #[arg(long)]
-    explore: bool,
-    /// As --explore, until there are N different bugs
-    #[arg(long, value_name = "N", value_parser = positive)]
-    max_bugs: Option<u64>,
-    /// Execute every iteration twice more and compare all states, which takes some 5 times as long: a
-    /// difference is an internal error
-    #[arg(long)]
-    check_determinism: bool,
-    /// Parallel jobs; verdicts and counts do not depend on their number
-    /// [default: all cores]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    jobs: Option<u64>,
+    runner: bool,
+    #[command(flatten)]
+    exploration: ExplorationArgs,
+    #[command(flatten)]
+    detect: DetectArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Keep the traces of found bugs in this directory, and try them first on each later run of their tests; `off` for none
-    /// [default: coyote-regressions, if there is such a directory]
-    #[arg(long, value_name = "DIR|off")]
-    regressions: Option<PathBuf>,
     /// Write which lines and functions of the guest were executed, and how often, as a tracefile of lcov
     #[arg(long, value_name = "FILE", conflicts_with = "confirm")]
     coverage: Option<PathBuf>,
     #[command(flatten)]
-    units: UnitArgs,
-    /// Read options from this file [default: coyote.toml of this directory or the nearest above it]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Read no coyote.toml
-    #[arg(long, conflicts_with = "config")]
-    no_config: bool,
+    execute: ExecuteArgs,
     #[command(flatten)]
     instrument: InstrumentArgs,
     #[command(flatten)]
-    execute: ExecuteArgs,
+    units: UnitArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// What these were read from: the subcommand's name and its arguments.
     #[arg(skip)]
     pub line: Vec<OsString>,
@@ -139,10 +77,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<Exit> {
-    let file = args.config.clone().or_else(|| if args.no_config { None } else { Config::find() });
-    let configured = Configured::<Args>::new(&args.line, file.as_deref())?;
+    let configured = Configured::<Args>::new(&args.line, args.config.file().as_deref())?;
     let args = &configured.all()?;
-    if args.strategy == "list" {
+    if args.exploration.strategy == "list" {
         print!("{}", strategies::catalog::table::listing());
         return Ok(Exit::NoBug);
     }
@@ -153,14 +90,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     let Some(module) = &args.module else {
         bail!("give a module to test, such as `coyote-wasm test test.wasm`");
     };
-    if let Some(trace) = &args.confirm {
+    if let Some(trace) = &args.exploration.confirm {
         let given = Given {
-            iterations: args.iterations,
+            iterations: args.exploration.iterations,
             how: how(args)?,
             files: args.report.files,
             verbose: args.report.verbose,
             seed: seed(args, None),
-            timeout: args.timeout.map(|s| seconds("--timeout", s)).transpose()?,
+            timeout: args.exploration.timeout.map(|s| seconds("--timeout", s)).transpose()?,
             jobs: budget(args, false)?.jobs,
             outdir: &args.report.outdir(module),
             interrupted: interruptible()?,
@@ -179,8 +116,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         options.counted = coverage::counted(module, &original)?;
     }
     for args in configured.of_some_tests()?.iter().chain([args]) {
-        options.footprints |= strategies::search::rests_on_footprints(&args.strategy);
-        args.detect.prepare(strategies::search::is_search(&args.strategy), &mut options);
+        options.footprints |= strategies::search::rests_on_footprints(&args.exploration.strategy);
+        args.detect.prepare(strategies::search::is_search(&args.exploration.strategy), &mut options);
         budgets(args, uses)?.prepare(&mut options);
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
@@ -199,7 +136,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", selection.list(terse, args.report.format.for_programs)?);
         return Ok(Exit::NoBug);
     }
-    let resume = args.resume.as_deref().map(Frontier::read).transpose()?;
+    let resume = args.exploration.resume.as_deref().map(Frontier::read).transpose()?;
     let resume_given = resume.is_some();
     let mut selected = selection.tests()?;
     if let Some(frontier) = &resume
@@ -225,10 +162,10 @@ pub fn run(args: &Args) -> Result<Exit> {
             eprintln!("warning: {said}");
         }
     }
-    let regressions = match args.iteration.is_some() || resume_given || args.units.are_given() {
+    let regressions = match args.exploration.iteration.is_some() || resume_given || args.units.are_given() {
         // They have nothing to do with runs of single iterations, resumed searches or units.
         true => None,
-        false => Regressions::of(args.regressions.as_deref())?,
+        false => Regressions::of(args.exploration.regressions.as_deref())?,
     };
     if let Some(kept) = &regressions {
         kept.say_without_test(module, &|| selection.all())?;
@@ -242,7 +179,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         seed: seed(args, resume.as_ref()),
         resuming: resume.is_some(),
         resume: resume.into(),
-        total_timeout: args.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
+        total_timeout: args.exploration.total_timeout.map(|s| seconds("--total-timeout", s)).transpose()?,
         symbols: Symbols::new(&artifact.original),
         files: args.report.files,
         interrupted: interruptible()?,
@@ -286,7 +223,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 pub fn check_unit(matches: &ArgMatches) -> Result<()> {
     let args = Args::from_arg_matches(matches)?;
     let module = args.module.as_deref().context("give the module")?;
-    if args.jobs.is_some() {
+    if args.exploration.jobs.is_some() {
         bail!(
             "--jobs: give it to `coyote-wasm campaign work`, whose machines may have other numbers of cores"
         );
@@ -304,17 +241,17 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     let mut settings = execute.settings(arguments, args.runner || harness)?;
     args.detect.apply(&mut settings.detectors)?;
     settings.faults = budgets(args, uses)?;
-    let searching = searches(args)?;
-    args.units.check(&args.strategy, &args.execute.strategy_context(), &settings)?;
-    settings.check_search(&args.strategy).map_err(anyhow::Error::msg)?;
+    let searching = args.exploration.searches(&args.execute.strategy_context())?;
+    args.units.check(&args.exploration.strategy, &args.execute.strategy_context(), &settings)?;
+    settings.check_search(&args.exploration.strategy).map_err(anyhow::Error::msg)?;
     Ok(TestOptions {
-        strategy: args.strategy.clone(),
+        strategy: args.exploration.strategy.clone(),
         searching,
         settings,
         budget: budget(args, searching)?,
-        all: args.units.all(args.iterations),
+        all: args.units.all(args.exploration.iterations),
         how: how(args)?,
-        sweep: sweeping(args).then(|| args.sweep_samples.unwrap_or(sweep::SAMPLES)),
+        sweep: args.exploration.sweeps().then(|| args.exploration.sweep_samples.unwrap_or(sweep::SAMPLES)),
     })
 }
 
@@ -324,24 +261,20 @@ fn not_on_target(module: &Path) -> Option<SourceTests> {
     source_tests::of_binary(module, Path::new(&package)).filter(|found| found.missing() > 0)
 }
 
-fn sweeping(args: &Args) -> bool {
-    !args.fault_sweep.is_empty()
-}
-
 /// How often each fault may happen in an execution.
 fn budgets(args: &Args, uses: Uses) -> Result<Faults> {
     let random = args.execute.random;
-    let usual = match strategies::search::is_search(&args.strategy) || sweeping(args) {
+    let usual = match strategies::search::is_search(&args.exploration.strategy) || args.exploration.sweeps() {
         true => Uses { random: random == Some(Random::Vary), ..Uses::default() }.budgets(random),
         false => uses.budgets(random),
     };
     let mut faults = args.execute.budgets(usual)?;
-    for text in &args.fault_sweep {
+    for text in &args.exploration.fault_sweep {
         let given =
             if text.contains('=') { text.clone() } else { format!("{text}={}", sweep::lasting(text)) };
         faults.read(&given).context("--fault-sweep")?;
     }
-    if sweeping(args) && !faults.any() {
+    if args.exploration.sweeps() && !faults.any() {
         bail!("--fault-sweep: with 0 faults there is nothing to sweep");
     }
     Ok(faults)
@@ -381,7 +314,7 @@ fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
     if options.budget.check_determinism {
         bail!("--dir: a repeated iteration does not find the directory unchanged; give --preload instead");
     }
-    if args.jobs.is_some_and(|jobs| jobs > 1) {
+    if args.exploration.jobs.is_some_and(|jobs| jobs > 1) {
         bail!("--dir: jobs would share the files in the directory; give --jobs 1 or --preload");
     }
     Ok(())
@@ -389,7 +322,7 @@ fn check_directories(args: &Args, options: &TestOptions) -> Result<()> {
 
 /// The seed: the given one, that of the resumed search, a fixed one under CI, else a random one.
 fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
-    match args.seed.or(resume.map(Frontier::seed)) {
+    match args.exploration.seed.or(resume.map(Frontier::seed)) {
         Some(seed) => seed,
         // All units of a campaign have the same seed.
         None if args.units.are_given() => 0,
@@ -398,68 +331,40 @@ fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
     }
 }
 
-/// Whether the strategy is a search; an error if there is none of this name.
-fn searches(args: &Args) -> Result<bool> {
-    let searching = strategies::search::is_search(&args.strategy);
-    if searching {
-        strategies::search::by_name::<Execution>(&args.strategy, 0, None).map_err(anyhow::Error::msg)?;
-        if args.iteration.is_some() {
-            bail!("--iteration is for strategies that choose at random; a search has no numbered iterations");
-        }
-        if sweeping(args) {
-            bail!(
-                "--fault-sweep follows the default schedule; {} tries all faults with all schedules by itself: give \
-                 --faults instead",
-                args.strategy
-            );
-        }
-        if args.check_determinism {
-            bail!(
-                "--check-determinism is for strategies that choose at random, such as --strategy random; a \
-                 search executes the path of every bug again, and no others"
-            );
-        }
-    } else {
-        by_name(&args.strategy, &args.execute.strategy_context()).map_err(anyhow::Error::msg)?;
-        if args.resume.is_some() {
-            bail!("--resume continues a search, and {} is none: give a search", args.strategy);
-        }
-    }
-    Ok(searching)
-}
-
 fn budget(args: &Args, searching: bool) -> Result<Budget> {
-    let total = args.total_timeout;
-    let units = args.units.range(args.iterations)?;
-    let timeout = match (args.timeout, args.iterations.or(args.iteration)) {
+    let total = args.exploration.total_timeout;
+    let units = args.units.range(args.exploration.iterations)?;
+    let timeout = match (args.exploration.timeout, args.exploration.iterations.or(args.exploration.iteration))
+    {
         // The speed of the machine must not decide what a unit executes.
         _ if units.is_some() => None,
         (Some(given), _) => Some(seconds("--timeout", given)?),
         // A sweep ends by itself.
-        (None, None) if total.is_none() && !sweeping(args) => Some(explore::TIMEOUT),
+        (None, None) if total.is_none() && !args.exploration.sweeps() => Some(explore::TIMEOUT),
         (None, _) => None,
     };
-    let iterations_max = match (args.iterations, args.iteration, args.timeout.or(total)) {
-        _ if let Some(range) = &units => range.end - range.start,
-        (Some(n), _, _) => n,
-        (None, Some(_), _) => 1,
-        (None, None, Some(_)) => u64::MAX,
-        (None, None, None) if searching || sweeping(args) => u64::MAX,
-        (None, None, None) => explore::ITERATIONS,
-    };
+    let iterations_max =
+        match (args.exploration.iterations, args.exploration.iteration, args.exploration.timeout.or(total)) {
+            _ if let Some(range) = &units => range.end - range.start,
+            (Some(n), _, _) => n,
+            (None, Some(_), _) => 1,
+            (None, None, Some(_)) => u64::MAX,
+            (None, None, None) if searching || args.exploration.sweeps() => u64::MAX,
+            (None, None, None) => explore::ITERATIONS,
+        };
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     Ok(Budget {
         iterations_max,
-        first: units.map_or(args.iteration.unwrap_or(0), |range| range.start),
+        first: units.map_or(args.exploration.iteration.unwrap_or(0), |range| range.start),
         timeout,
-        search_memory_bytes: args.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
+        search_memory_bytes: args.exploration.search_memory.map_or_else(default_bound_bytes, |mib| mib << 20),
         bounds_follow: args.execute.max_steps.is_empty(),
-        explore: args.explore || args.max_bugs.is_some() || sweeping(args),
-        bugs_max: args.max_bugs.unwrap_or(u64::MAX),
-        check_determinism: args.check_determinism,
+        explore: args.exploration.explore || args.exploration.max_bugs.is_some() || args.exploration.sweeps(),
+        bugs_max: args.exploration.max_bugs.unwrap_or(u64::MAX),
+        check_determinism: args.exploration.check_determinism,
         // Jobs would see each other's files.
         jobs: match args.execute.dir.is_empty() {
-            true => args.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
+            true => args.exploration.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
             false => 1,
         },
         steer: !args.units.is_part(),
@@ -472,6 +377,6 @@ fn how(args: &Args) -> Result<How> {
     // The bugs of a unit are shrunk by `merge`.
     let shrink = how.shrink.filter(|_| !args.units.is_part());
     // A random continuation would draw many of the faults that a sweep allows.
-    let experiments = how.experiments.filter(|_| !sweeping(args) && !args.units.is_part());
+    let experiments = how.experiments.filter(|_| !args.exploration.sweeps() && !args.units.is_part());
     Ok(How { shrink, experiments })
 }
