@@ -28,7 +28,7 @@ impl Expected {
 
 /// The number of seeds of "found within".
 fn seeds() -> u64 {
-    if guest::soaking() { 100 } else { 20 }
+    guest::scaled(20, 100)
 }
 
 /// Iterations within which a bug must be found if no number is stated.

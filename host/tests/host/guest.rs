@@ -14,6 +14,11 @@ pub fn soaking() -> bool {
     std::env::var_os("COYOTE_HOST_ITERATIONS").is_some()
 }
 
+/// How much of something is tried: `usual`, or `long` when soaking.
+pub fn scaled<N>(usual: N, long: N) -> N {
+    if soaking() { long } else { usual }
+}
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository")

@@ -83,7 +83,7 @@ fn samplers_prove_livelocks() {
 
 #[test]
 fn a_hang_is_never_well() {
-    let (tester, _directory) = tester(20);
+    let (tester, _directory) = tester(guest::scaled(4, 20));
     let all = LIVELOCKS.iter().flat_map(|test| SEARCHES.map(|strategy| (*test, strategy)));
     let unproved = UNPROVED
         .iter()

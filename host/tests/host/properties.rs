@@ -8,7 +8,7 @@ use coyote_wasm::strategies::rng::ChoiceRng;
 
 /// The number of generated programs.
 fn programs() -> u64 {
-    if guest::soaking() { 100 } else { 20 }
+    guest::scaled(8, 100)
 }
 
 /// A store: the cell and the value.

@@ -1,4 +1,4 @@
-//! The names of sync objects: from variables, from the source, or from the heap blocks that contain them.
+//! The names of sync objects: from variables, from the source, or from the stacks or heap blocks that contain them.
 
 use super::moment::{Act, Moment, Places};
 use super::recorder::Recording;
@@ -45,6 +45,9 @@ impl Objects {
     pub fn title(&self, runtime: &Runtime, object: ObjectId) -> String {
         if let Some(name) = self.names.get(&object.address.into()) {
             return format!("{} `{name}`", object.noun());
+        }
+        if let Some(worker) = runtime.stack_at(object.address) {
+            return format!("{} on the stack of {}", object.noun(), runtime.title(worker));
         }
         let block = runtime.heap.block_around(object.address);
         match block.and_then(|block| Some((block, self.allocated.get(&block.allocated)?))) {
