@@ -5,6 +5,7 @@
 //! ;; What the case is about.
 //! ;; flags: -O1                                  of the compiler, for C, C++ and Rust
 //! ;; run: --test deadlock --strategy dfs         options of `coyote-wasm test`, after --seed 0 --no-experiments
+//! ;;                                             and, unless --shrink-time is among them, --no-shrink
 //! ;; exit: 2
 //! ;; line: bug in test deadlock: deadlock        a line of the report contains this; any number of them
 //! ;; absent: invariant                           no line of the report contains this; any number of them
@@ -19,6 +20,7 @@ use super::process::{self, Ended};
 use coyote_cc::Language;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// The contents of a comment.
 #[derive(Debug, Default, PartialEq)]
@@ -89,7 +91,11 @@ fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), Str
             continue;
         }
         for run in &case.runs {
-            if let Err(why) = check(run, directory.path(), module) {
+            let begin = Instant::now();
+            let checked = check(run, directory.path(), module);
+            let seconds = begin.elapsed().as_secs_f64();
+            println!("{seconds:.1} s: {}: {}", path.display(), run.options.join(" "));
+            if let Err(why) = checked {
                 wrong.push(format!("{}: {}: {why}", path.display(), run.options.join(" ")));
             }
         }
@@ -100,6 +106,10 @@ fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), Str
 /// Checks that a run ends as expected, and that its trace replays.
 fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
     let mut arguments = vec!["test", module, "--seed", "0", "--no-experiments"];
+    // The tests of shrinking minimise what they need.
+    if !run.options.iter().any(|option| option == "--shrink-time") {
+        arguments.push("--no-shrink");
+    }
     arguments.extend(run.options.iter().map(String::as_str));
     let ended = process::run(directory, &arguments);
     let differs = |what: String, ended: &Ended| Err(format!("{what}\n{}{}", ended.stdout, ended.stderr));

@@ -2,7 +2,7 @@
 //! coyote, and the report names the place in the crate. (`examples.rs` runs the corrected versions and checks
 //! the number of iterations.) Correct tests with published crates, in which nothing may be reported.
 
-use super::{examples, process};
+use super::{examples, guest, process};
 
 /// The guest, and the places in the crate that a report shows: for the first one the stack of the crash, with
 /// lines; for the second one, the story's lines where the value is lost before the assertion fails. The
@@ -51,7 +51,9 @@ fn correct_tests_raise_no_alarm() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let options = ["--races", "bug", "--detect", "lock-order", "-i", "10", "--seed", "0", "-o", outdir];
+    let iterations = guest::scaled(4, 10).to_string();
+    let options =
+        ["--races", "bug", "--detect", "lock-order", "-i", &iterations, "--seed", "0", "-o", outdir];
     let ended =
         process::cargo_coyote("correct", &[&["--tests", "--no-fail-fast", "--"], &options[..]].concat());
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
@@ -59,7 +61,7 @@ fn correct_tests_raise_no_alarm() {
     assert!(results.len() > 70, "{results:?}");
     for (name, result) in results {
         assert!(
-            result.starts_with("ok (10 schedules, ") || result.starts_with("ok (proved"),
+            result.starts_with(&format!("ok ({iterations} schedules, ")) || result.starts_with("ok (proved"),
             "{name}: {result}"
         );
     }

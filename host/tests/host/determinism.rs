@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Iterations of each example: 8 by default, 1,000 when soaking.
+/// Iterations of each example: 3 by default, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(8, |n| n.parse().expect("a number"))
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(3, |n| n.parse().expect("a number"))
 }
 
 /// Settings with low bounds: examples that do not end would take too long otherwise.

@@ -14,9 +14,9 @@ use coyote_wasm::strategies::{Context, Iteration, Profiler, Strategy};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Iterations of each example under each strategy: 4 by default, 1,000 when soaking.
+/// Iterations of each example under each strategy: 2 by default, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(4, |n| n.parse().expect("a number"))
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(2, |n| n.parse().expect("a number"))
 }
 
 pub fn settings() -> Settings {

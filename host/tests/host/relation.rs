@@ -128,7 +128,7 @@ fn independent_picks_commute() {
         }
         pairs += guest::with(&artifact, &expected.test, &settings(), |execution| {
             let mut pairs = 0;
-            for index in 0..3 {
+            for index in 0..guest::scaled(1, 3) {
                 println!("{} {} iteration {index}", expected.module, expected.test);
                 let mut rng = ChoiceRng::new(Iteration { seed: 11, index });
                 pairs += check(execution, &mut rng);
