@@ -82,8 +82,8 @@ pub trait System {
     fn choose(&mut self, value: u64);
 
     /// Whether a circle of states through this one can be a livelock: not if something will happen that no pick stands
-    /// for as yet, such as a timeout that fires once the workers do nothing more, nor if all workers that are left are
-    /// those that a program leaves behind at its end.
+    /// for as yet, such as a timeout that fires once the workers do nothing more, nor if something may happen between
+    /// picks that no state shows, nor if all workers that are left are those that a program leaves behind at its end.
     fn may_livelock(&self) -> bool {
         true
     }

@@ -39,11 +39,11 @@ pub struct Args {
     /// The module, as the guest's compiler wrote it (.wasm or .wat)
     #[arg(required_unless_present_any = ["strategy", "faults"])]
     module: Option<PathBuf>,
-    /// Arguments of the guest
-    #[arg(last = true)]
-    arguments: Vec<String>,
     #[command(flatten)]
     harness: HarnessArgs,
+    /// Arguments of the guest
+    #[arg(last = true, help_heading = None::<&str>)]
+    arguments: Vec<String>,
     /// Run only these tests [name or glob; can be repeated]
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,

@@ -90,7 +90,7 @@ pub(crate) fn aside<R>(
 }
 
 /// Whether all that can happen is seen at scheduling points, and states can be compared.
-fn is_exact(execution: &Execution) -> bool {
+pub(super) fn is_exact(execution: &Execution) -> bool {
     let options = &execution.machine().artifact().options;
     execution.can_snapshot()
         && options.points != Points::Sync

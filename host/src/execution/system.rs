@@ -1,6 +1,7 @@
 //! An execution as a system that searches drive step by step.
 
 use super::Execution;
+use super::prove_livelock::is_exact;
 use crate::machine::Snapshot;
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::monitors::Heat;
@@ -30,12 +31,11 @@ impl System for Execution {
     }
 
     fn may_livelock(&self) -> bool {
-        self.runtime().may_livelock()
+        self.runtime().may_livelock() && is_exact(self)
     }
 
     fn may_repeat(&self) -> bool {
-        let runtime = self.runtime();
-        runtime.may_livelock() && self.view().timeout.is_none() && !runtime.awaits_time()
+        self.may_livelock() && self.view().timeout.is_none() && !self.runtime().awaits_time()
     }
 
     fn expected(&self) -> Vec<Expected> {

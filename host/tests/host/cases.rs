@@ -107,7 +107,7 @@ fn run_all(language: &str, build: impl Fn(&Path, &Case, &Path) -> Result<(), Str
 fn check(run: &Run, directory: &Path, module: &str) -> Result<(), String> {
     let mut arguments = vec!["test", module, "--seed", "0", "--no-experiments"];
     // The tests of shrinking minimise what they need.
-    if !run.options.iter().any(|option| option == "--shrink-time") {
+    if !run.options.iter().any(|option| option.contains("-shrink")) {
         arguments.push("--no-shrink");
     }
     arguments.extend(run.options.iter().map(String::as_str));

@@ -39,6 +39,9 @@ use coyote_abi::rt::{self, FaultHook};
 use walrus::ir::{InstrLocId, Return};
 use walrus::{LocalId, ValType};
 
+/// The descriptor of a call that names a file by a path. Not that of a stream: calls on streams are no points.
+const NO_DESCRIPTOR: i32 = -1;
+
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     // Rust's code aborts if an allocation fails.
     let rust = draft.original.functions.iter().any(|function| function.name.contains("rust_panic"));
@@ -83,7 +86,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
             if let Some(kind) = announced {
                 let place = Location { function: origin, offset: start };
                 let site = draft.site(place, kind, 0, 0);
-                code.i32(0);
+                code.i32(NO_DESCRIPTOR);
                 announce(draft, &mut code, site, site_location(site));
             }
             if allocator {

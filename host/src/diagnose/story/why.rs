@@ -351,10 +351,7 @@ impl Facts<'_> {
 
     /// What the notifications did that workers wait for in vain.
     fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<String> {
-        let object = match place.class {
-            Class::Futex if !self.names.objects.contains_key(&place.address.into()) => "a futex".to_string(),
-            _ => self.object(place),
-        };
+        let object = self.object(place);
         if place.class == Class::Barrier {
             let (arrived, count) = self.runtime.arrived(place.address);
             return Some(format!("only {arrived} of {count} workers come to {object}"));
@@ -366,11 +363,23 @@ impl Facts<'_> {
             |moment: &Moment| is(moment, &[OpKind::Signal, OpKind::Broadcast, OpKind::FutexNotify]);
         let waiters: Vec<WorkerId> =
             stuck.iter().copied().filter(|id| self.queue(*id) == Some(place)).collect();
-        let waits = |id: WorkerId| {
+        let last_wait = |id: WorkerId| {
             let waits =
                 |moment: &&&Moment| moment.worker == id && is(moment, &[OpKind::Wait, OpKind::FutexWait]);
-            all.iter().rev().find(waits).map(|moment| moment.step)
+            all.iter().rev().find(waits)
         };
+        let waits = |id: WorkerId| last_wait(id).map(|moment| moment.step);
+        if place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into()) {
+            // A library's futex is what its worker waits with, and not what the program waits for: a thread's parker, or
+            // a record on its stack.
+            let waiter = *waiters.first()?;
+            let line = last_wait(waiter)?.line.as_ref()?;
+            return Some(format!(
+                "{} waits at {}, and nobody wakes it there",
+                self.name(waiter),
+                self::place(line)
+            ));
+        }
         let Some(last) = all.iter().rev().find(|moment| notifies(moment)) else {
             let who = waiters.first().map(|id| self.name(*id))?;
             return Some(format!("{who} waits for {object}, which is never notified in this schedule"));

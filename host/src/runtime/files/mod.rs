@@ -227,6 +227,11 @@ impl Files {
         Arc::make_mut(&mut self.table).add(Open::Host { descriptor, preopened: Some(name.into()) })
     }
 
+    /// Whether this descriptor is open.
+    pub fn is_open(&self, descriptor: u32) -> bool {
+        self.table.open.contains_key(&descriptor)
+    }
+
     /// Whether this descriptor is a standard stream: calls on it are no scheduling points.
     pub fn is_stream(&self, descriptor: u32) -> bool {
         matches!(self.table.open.get(&descriptor), Some(Open::Stream(_)))
