@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Barrier, Mutex, RwLock, broadcast, mpsc, watch};
+use tokio::sync::{Barrier, Mutex, RwLock, broadcast, mpsc, oneshot, watch};
+use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -119,6 +120,18 @@ async fn cancellation_and_tracking() {
     tracker.close();
     token.cancel();
     tracker.wait().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_earlier_timer_of_another_thread() {
+    let (sender, receiver) = oneshot::channel();
+    let task = tokio::spawn(async move {
+        sleep(Duration::from_millis(1)).await;
+        sender.send(1)
+    });
+    let received = timeout(Duration::from_millis(50), receiver).await;
+    assert_eq!(task.await.unwrap(), Ok(()));
+    assert_eq!(received, Ok(Ok(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,10 @@ const HARNESS: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "ta
 /// Flags for parking_lot's core: its feature `nightly`, without which it cannot wait on wasm.
 const PARKING: [&str; 2] = ["--cfg", "feature=\"nightly\""];
 
+/// Flags for tokio: the target has atomics, which stable compilers do not say. Without them a worker of tokio sleeps out
+/// the time to the next timer, whatever happens meanwhile, and keeps its own lock.
+const TOKIO: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "target_feature=\"atomics\""];
+
 /// Set if the tested packages are to be compiled as for Miri.
 pub const LIKE_MIRI: &str = "COYOTE_LIKE_MIRI";
 
@@ -76,7 +80,10 @@ pub fn wrap() -> Option<Result<ExitCode>> {
     if is_harness(&arguments) {
         compile.args(HARNESS);
     }
-    if is_parking(&arguments) {
+    if is_for_threads(&arguments, "tokio") {
+        compile.args(TOKIO);
+    }
+    if is_for_threads(&arguments, "parking_lot_core") {
         // Set only for this crate, so that no other crate takes the compiler for a nightly one.
         compile.args(PARKING).env("RUSTC_BOOTSTRAP", "1");
     }
@@ -96,10 +103,11 @@ fn is_harness(arguments: &[OsString]) -> bool {
     named && arguments.iter().any(|argument| is_source(argument))
 }
 
-/// Whether rustc is to compile parking_lot's core for wasm.
-fn is_parking(arguments: &[OsString]) -> bool {
-    let named = arguments.windows(2).any(|pair| pair[0] == "--crate-name" && pair[1] == "parking_lot_core");
-    named && is_for_wasm(arguments)
+/// Whether rustc is to compile the crate of this name for wasm with threads.
+fn is_for_threads(arguments: &[OsString], name: &str) -> bool {
+    let has =
+        |option: &str, value: &str| arguments.windows(2).any(|pair| pair[0] == option && pair[1] == value);
+    has("--crate-name", name) && has("--target", toolchain::TARGET)
 }
 
 /// Whether rustc is to compile for wasm, and not for the machine itself.
@@ -138,10 +146,16 @@ mod tests {
     }
 
     #[test]
-    fn parking_lots_core_is_told_from_other_crates() {
-        let is = |text: &str| is_parking(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+    fn crates_that_need_threads_are_told_from_others() {
+        let is = |text: &str| {
+            is_for_threads(&text.split(' ').map(OsString::from).collect::<Vec<_>>(), "parking_lot_core")
+        };
         assert!(is("rustc --crate-name parking_lot_core src/lib.rs --target wasm32-wasip1-threads"));
         assert!(!is("rustc --crate-name parking_lot_core src/lib.rs"), "for the machine itself");
+        assert!(
+            !is("rustc --crate-name parking_lot_core src/lib.rs --target wasm32-wasip1"),
+            "without threads"
+        );
         assert!(!is("rustc --crate-name parking_lot src/lib.rs --target wasm32-wasip1-threads"));
     }
 }

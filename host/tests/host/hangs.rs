@@ -52,6 +52,7 @@ fn tester(iterations: u64) -> (Tester, tempfile::TempDir) {
     let wasm = wat::parse_file(guest::wat_file("hangs.wat")).unwrap();
     let mut tester = Tester::of(guest::compile(&wasm, &options).unwrap());
     tester.settings.limits = LIMITS;
+    tester.budget.bounds_follow = false;
     tester.budget.iterations_max = iterations;
     tester.budget.jobs = 1;
     tester.traces = directory.path().into();

@@ -162,7 +162,7 @@ fn parts_of_tokio_work() {
         return;
     }
     let results = run(&["--no-fail-fast", "--test", "parts", "--", "-i", "200"]);
-    assert_eq!(results.len(), 11, "{results:?}");
+    assert_eq!(results.len(), 12, "{results:?}");
     for (name, result) in results {
         assert!(result.starts_with("ok ("), "{name}: {result}");
     }

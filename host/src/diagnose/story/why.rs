@@ -351,7 +351,8 @@ impl Facts<'_> {
 
     /// What the notifications did that workers wait for in vain.
     fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<String> {
-        let object = self.object(place);
+        let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
+        let object = if unnamed { "a futex".to_string() } else { self.object(place) };
         if place.class == Class::Barrier {
             let (arrived, count) = self.runtime.arrived(place.address);
             return Some(format!("only {arrived} of {count} workers come to {object}"));
@@ -369,9 +370,11 @@ impl Facts<'_> {
             all.iter().rev().find(waits)
         };
         let waits = |id: WorkerId| last_wait(id).map(|moment| moment.step);
-        if place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into()) {
-            // A library's futex is what its worker waits with, and not what the program waits for: a thread's parker, or
-            // a record on its stack.
+        if unnamed
+            && (all.iter().any(|moment| notifies(moment)) || self.runtime.stack_at(place.address).is_some())
+        {
+            // It may be what a library waits with, and not what the program waits for: a thread's parker, or a record on
+            // its stack.
             let waiter = *waiters.first()?;
             let line = last_wait(waiter)?.line.as_ref()?;
             return Some(format!(

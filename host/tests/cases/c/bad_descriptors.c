@@ -3,7 +3,7 @@
 // exit: 5
 // run: -s dfs --faults io=1 -- open
 // exit: 2
-// line: fault io: fd_sync fails with EIO
+// line: assertion
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

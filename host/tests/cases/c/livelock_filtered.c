@@ -7,9 +7,7 @@
 // exit: 6
 // run: -s stateful --points sync
 // exit: 6
-// run: -s dfs --no-points-in none_of_this_name
-// exit: 6
-// run: -s stateful --no-points-in none_of_this_name --detect lassos,starvation
+// run: -s stateful --no-points-in none_of_this_name
 // exit: 6
 // run: -s stateful --points-only-in spins
 // exit: 6
