@@ -76,7 +76,10 @@ impl ExplorationArgs {
         !self.fault_sweep.is_empty()
     }
 
-    /// Whether the strategy is a search; an error if there is none of this name.
+    /// Whether the strategy is a search.
+    ///
+    /// # Errors
+    /// There is no strategy of this name, or an option is not for strategies of its kind.
     pub fn searches(&self, context: &Context) -> Result<bool> {
         let searching = search::is_search(&self.strategy);
         if searching {
