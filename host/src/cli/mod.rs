@@ -16,7 +16,7 @@ mod debug;
 mod detect;
 pub mod doctor;
 pub mod error;
-pub mod exploration;
+mod exploration;
 pub mod generate;
 pub mod instrument;
 mod libtest_args;

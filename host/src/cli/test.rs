@@ -5,6 +5,7 @@ use super::configured::Configured;
 use super::confirm::{self, Given};
 use super::coverage::{self, CoverageFile};
 use super::detect::DetectArgs;
+pub use super::exploration::DEFAULT_STRATEGY;
 use super::exploration::ExplorationArgs;
 use super::libtest_args::HarnessArgs;
 use super::load::{self, ExecuteArgs, InstrumentArgs};

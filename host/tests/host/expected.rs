@@ -1,7 +1,7 @@
 //! `examples/expected.json`: the verdicts of the examples, and the options under which they are reached. Also part of
 //! the benchmark of shrinking.
 
-use coyote_wasm::cli::exploration::DEFAULT_STRATEGY;
+use coyote_wasm::cli::test::DEFAULT_STRATEGY;
 use coyote_wasm::execution::Settings;
 use coyote_wasm::instrumenter::{Options, Points};
 use coyote_wasm::runtime::{FaultClass, Faults, Timers};
