@@ -441,7 +441,7 @@ fn points_at_shared_memory_are_deterministic() {
         for test in examples::index().into_iter().filter(|e| e.module == module) {
             guest::with(&artifact, &test.test, &settings(), |execution| {
                 let mut known = Granules::default();
-                for index in 0..iterations() / 2 {
+                for index in 0..(iterations() / 2).max(4) {
                     println!("{module} {} iteration {index}", test.test);
                     execution.share(Sharing::Only(Arc::new(known.clone())));
                     let iteration = Iteration { seed: 3, index };
