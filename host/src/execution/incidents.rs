@@ -1,5 +1,5 @@
-//! What happened in executions, whatever their end: also on those that a search cuts off, since all that follows is explored
-//! elsewhere. What happened on the way to the cut happened in this execution alone.
+//! What happened in executions, whatever their end: also in those that a search cuts off, since all that follows is
+//! explored elsewhere. What happened on the way to the cut happened in this execution alone.
 
 use super::Execution;
 use crate::results::Incidents;
