@@ -33,7 +33,7 @@ use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
 use crate::toolchain::TARGET;
-use coyote_strategies::{Iteration, Pick, RandomWalk, Status, Strategy, Summary, System};
+use coyote_strategies::{Decision, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 pub use test::Test;
@@ -272,6 +272,11 @@ impl Execution {
         &self.machine.scheduler().choices
     }
 
+    /// The choices of the present iteration as decisions, which another execution can follow.
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        self.choices().iter().map(|choice| Decision::from(*choice)).collect()
+    }
+
     /// Executes one iteration from the start snapshot. Returns the strategy with its state.
     ///
     /// # Errors
@@ -299,10 +304,7 @@ impl Execution {
         let scheduler = self.machine.scheduler_mut();
         let mut strategy = scheduler.strategy.take().expect("nobody else takes it");
         result?;
-        let outcome = scheduler
-            .outcome
-            .clone()
-            .ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))?;
+        let outcome = self.ended()?;
         if self.machine.overflowed_in_parts() {
             return self.run(strategy, iteration);
         }
@@ -344,7 +346,13 @@ impl Execution {
         let scheduler = self.machine.scheduler_mut();
         scheduler.strategy = None;
         result?;
-        scheduler.outcome.clone().ok_or_else(|| MachineError::Internal("no outcome at the end".into()))
+        self.ended()
+    }
+
+    /// The outcome of the iteration, which has ended.
+    fn ended(&self) -> Result<Outcome, MachineError> {
+        let outcome = self.machine.scheduler().outcome.clone();
+        outcome.ok_or_else(|| MachineError::Internal("the guest left without an outcome".into()))
     }
 
     /// Gives up iterations of [`Execution::run`] that begin after this call soon after the flag is raised.
@@ -380,6 +388,11 @@ impl Execution {
     /// as their strategies say.
     pub(crate) fn set_fair_from(&mut self, step: Option<u64>) {
         self.fair_from = step;
+    }
+
+    /// The step that [`Execution::set_fair_from`] has set.
+    pub(crate) fn fair_from(&self) -> Option<u64> {
+        self.fair_from
     }
 
     /// The bound that [`Execution::set_bound`] has set.
@@ -496,8 +509,7 @@ impl Execution {
             }
             each(self);
             if status.is_final() || answered.is_none() {
-                let outcome = self.machine.scheduler().outcome.clone();
-                return outcome.ok_or_else(|| MachineError::Internal("no outcome at the end".into()));
+                return self.ended();
             }
         }
     }

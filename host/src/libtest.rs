@@ -11,6 +11,7 @@ use crate::machine::MachineError;
 use crate::outcome::Outcome;
 use crate::runtime::Stream;
 use anyhow::{Result, bail};
+use coyote_instrumenter::SiteTable;
 use std::sync::Arc;
 
 /// A test that the harness knows.
@@ -27,6 +28,14 @@ pub fn test(name: &str) -> Test {
     let options = ["--exact", "--include-ignored", "--nocapture", "--test-threads=1"];
     let arguments = [name].iter().chain(&options).map(|a| a.to_string()).collect();
     Test::harness(name, arguments)
+}
+
+/// The test of a module with this name. A harness is not asked whether it has it.
+pub fn named(table: &SiteTable, name: &str) -> Option<Test> {
+    match table.libtest {
+        true => Some(test(name)),
+        false => Test::all(table).into_iter().find(|test| test.name == name),
+    }
 }
 
 /// The output of the harness for these arguments, which must not make it run a test.

@@ -1,5 +1,5 @@
-//! Names of modules without their directories: what files of a run are named by, and what programs find as their own
-//! name.
+//! Names of modules without their directories, and of their tests: what files of a run are named by, and what programs
+//! find as their own name.
 
 use std::path::Path;
 
@@ -17,6 +17,11 @@ pub fn stable(module: &Path) -> String {
 pub fn without_hash(stem: &str) -> &str {
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
     stem.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(stem, |(name, _)| name)
+}
+
+/// A test's name, made suitable as a part of a file name.
+pub fn of_test(test: &str) -> String {
+    test.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Replay of a stored schedule.
 
 use crate::execution::Execution;
-use crate::granules::Sharing;
 use crate::identity::Identity;
 use crate::machine::MachineError;
 use crate::machine::scheduler::Looks;
@@ -66,10 +65,7 @@ impl Replayed {
 /// # Errors
 /// As [`Execution::run`]. A schedule that the program does not follow is no error: see [`Replayed::divergence`].
 pub fn replay(execution: &mut Execution, trace: &Trace, lenient: bool) -> Result<Replayed, MachineError> {
-    execution.share(match &trace.header.shared {
-        None => Sharing::All,
-        Some(granules) => Sharing::Only(Arc::new(granules.clone())),
-    });
+    execution.share(trace.header.sharing());
     if lenient { follow_leniently(execution, trace) } else { follow(execution, trace) }
 }
 
@@ -115,9 +111,9 @@ fn run<S: Strategy + 'static>(
         false if record::number(trace, record::ROUND).is_some() => Looks::AfterRound(trace.decisions.len()),
         false => Looks::Never,
     };
+    let usual = (execution.bound(), execution.fair_from(), execution.livelock_states_max);
     execution.set_bound(record::number(trace, record::BOUND));
     execution.set_fair_from(record::number(trace, record::FAIR_FROM));
-    let usual = execution.livelock_states_max;
     if let Some(states) = record::number(trace, record::LIVELOCK_STATES) {
         execution.livelock_states_max = usize::try_from(states).unwrap_or(usize::MAX);
     }
@@ -126,9 +122,9 @@ fn run<S: Strategy + 'static>(
     let result = execution.going_round(record::given(trace), |execution| {
         execution.looking(looks, |execution| execution.run(shared, iteration))
     });
-    execution.set_bound(None);
-    execution.set_fair_from(None);
-    execution.livelock_states_max = usual;
+    execution.set_bound(usual.0);
+    execution.set_fair_from(usual.1);
+    execution.livelock_states_max = usual.2;
     Ok(result?.0)
 }
 
@@ -150,7 +146,8 @@ fn replayed(
         let at = position.saturating_sub(1);
         divergence = Some(Divergence { at, stack: Vec::new(), reason: reason.into() });
     } else if let Some(left) = left {
-        let stack = if outcome.is_bug() { Vec::new() } else { stack_at(execution, left)? };
+        // The caller looks at the end of an execution with something to report.
+        let stack = if identity.is_some() { Vec::new() } else { stack_at(execution, left)? };
         divergence = Some(Divergence { at: left.at, stack, reason: left.reason.clone() });
     } else if position < trace.decisions.len() {
         let (kind, _) = outcome.describe();

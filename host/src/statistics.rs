@@ -5,6 +5,7 @@
 //! same text, whatever the number of jobs. Times are printed on a line of their own, [`Statistics::elapsed`], or behind
 //! the number of schedules, [`in_time`], and are not part of that text.
 
+use crate::machine::scheduler::Limits;
 use crate::plural::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,6 +43,12 @@ pub struct StepsMax {
     pub unfair: u64,
     /// The bound under a fair strategy.
     pub fair: u64,
+}
+
+impl From<Limits> for StepsMax {
+    fn from(limits: Limits) -> StepsMax {
+        StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max }
+    }
 }
 
 /// Minimum, mean and maximum of some numbers. Exact: the mean is not stored, but computed at the end.

@@ -26,6 +26,7 @@ use crate::execution::{Execution, Settings, Test};
 use crate::explore::{Budget, MakeStrategy, Plan, Unwatched, sample, search};
 use crate::libtest;
 use crate::machine::MachineError;
+use crate::module_name;
 use crate::replay::{self, Replayed};
 use crate::results::TestResult;
 use crate::trace::Trace;
@@ -92,10 +93,7 @@ impl Tester {
     }
 
     fn test(&self, name: &str) -> Result<Test> {
-        let found = self.tests().into_iter().find(|t| t.name == name);
-        // The tests of a cargo test binary are known to its own harness only.
-        let of_harness = || self.artifact.table.libtest.then(|| libtest::test(name));
-        found.or_else(of_harness).with_context(|| {
+        libtest::named(&self.artifact.table, name).with_context(|| {
             let names: Vec<String> = self.tests().into_iter().map(|t| t.name).collect();
             format!("there is no test {name}; there is {}", names.join(", "))
         })
@@ -153,7 +151,7 @@ impl Tester {
             settings: &self.settings,
             seed: self.seed,
             budget: self.budget.clone(),
-            trace_stem: self.traces.join(&test.name),
+            trace_stem: self.traces.join(module_name::of_test(&test.name)),
         }
     }
 

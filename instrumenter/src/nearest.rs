@@ -9,28 +9,13 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Ve
             if name.contains(wanted) {
                 return Some((0, name));
             }
-            let edits = edits(wanted, name);
+            let edits = strsim::levenshtein(wanted, name);
             (edits <= 1 + wanted.len() / 5).then_some((edits, name))
         })
         .collect();
     close.sort();
     close.dedup();
     close.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein distance in bytes.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

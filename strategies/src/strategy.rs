@@ -9,9 +9,15 @@ pub trait Strategy: Send {
     /// The name and parameters under which a user selects it, such as `random` or `pct:3`.
     fn name(&self) -> String;
 
+    /// The strategy within, for one that changes only some of another's choices. What is not defined here of the methods
+    /// below that only tell something about iterations, that strategy answers.
+    fn within(&self) -> Option<&dyn Strategy> {
+        None
+    }
+
     /// For a portfolio, the name of the strategy that makes the choices of the present iteration.
     fn member(&self) -> Option<String> {
-        None
+        self.within()?.member()
     }
 
     /// Whether every worker that stays enabled is eventually picked with probability one in the present
@@ -22,24 +28,24 @@ pub trait Strategy: Send {
     /// follows a schedule of which it does not know that. What a program must eventually do is judged only by
     /// steps after this one.
     fn fair_from(&self) -> Option<u64> {
-        self.fair().then_some(0)
+        self.within().map_or(self.fair().then_some(0), Strategy::fair_from)
     }
 
     /// The step of the present iteration before which timeouts fire only if no worker is enabled. Until then a worker
     /// that polls until another one has slept waits in vain, however fair the order of workers is.
     fn timeouts_from(&self) -> u64 {
-        0
+        self.within().map_or(0, Strategy::timeouts_from)
     }
 
     /// Whether iterations are independent of each other, so that they can run in any order and in
     /// several processes.
     fn independent(&self) -> bool {
-        true
+        self.within().is_none_or(Strategy::independent)
     }
 
     /// Whether [`Strategy::prepare`] has to be called before the first iteration.
     fn needs_profile(&self) -> bool {
-        false
+        self.within().is_some_and(Strategy::needs_profile)
     }
 
     /// Whether this strategy's first iteration equals that of the random walk: then the profiling run also

@@ -200,9 +200,4 @@ impl View<'_> {
     pub fn picks(&self) -> impl Iterator<Item = Pick> {
         self.enabled.iter().map(|w| Pick::Step(*w)).chain(self.timeout.map(Pick::Timeout))
     }
-
-    /// Whether the worker of the last step is enabled.
-    pub fn current_enabled(&self) -> bool {
-        self.current.is_some_and(|w| self.can_step(w))
-    }
 }

@@ -24,7 +24,12 @@ struct Bug {
     run: &'static [&'static str],
 }
 
-const BUGS: [Bug; 3] = [
+const BUGS: [Bug; 4] = [
+    Bug {
+        program: "basedrop",
+        kinds: &["use-after-free"],
+        run: &["--memory", "weak", "--seed", "1", "-i", "1000"],
+    },
     Bug { program: "kanal", kinds: &["deadlock", "use-after-free"], run: &["--seed", "0", "-i", "1500"] },
     Bug { program: "sharded_slab", kinds: &["panic"], run: &["--seed", "0", "-i", "3000"] },
     Bug { program: "thingbuf", kinds: &["use-after-free", "deadlock"], run: &["--seed", "0", "-i", "3000"] },

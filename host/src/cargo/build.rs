@@ -32,7 +32,7 @@ pub const LIKE_MIRI: &str = "--like-miri";
 /// Arguments that are passed on.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Arguments of cargo, then `--` and those of `coyote-wasm test`
+    /// Arguments of cargo, then `--` and those of `coyote-wasm test`, then, for `run`, `--` and those of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     arguments: Vec<OsString>,
     /// Build std with unwinding first, so that tests may catch panics: docs/unwinding.md
@@ -139,11 +139,32 @@ fn prepare(subcommand: &str, more: &[&str], given: &Arguments) -> Result<Prepare
         let all = subcommand != "test" || given.all_dev_dependencies;
         _lock = Some(stand_ins::prepare(&mut cargo, &texts, &metadata, all)?);
     }
-    // Last, since the arguments may end with those behind `--`.
-    cargo.args(rest);
     let runner = format!("{RUNNER} --env {VARIABLE}");
-    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
+    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), &runner);
+    // Last, since the arguments may end with those behind `--`.
+    match behind_dashes(rest).filter(|_| subcommand == "run") {
+        None => cargo.args(rest),
+        Some(behind) => {
+            // Cargo gives what is behind its `--` to the program, and splits the variable at spaces.
+            let mut all = toml_edit::Array::from_iter(runner.split(' '));
+            for option in own(behind) {
+                all.push(option.to_str().with_context(|| format!("{} is no text", option.display()))?);
+            }
+            let program = behind_dashes(behind).unwrap_or_default();
+            cargo
+                .args(["--config", &format!("target.{target}.runner={all}")])
+                .args(own(rest))
+                .arg("--")
+                .args(program)
+        }
+    };
     Ok(Prepared { cargo, _lock })
+}
+
+/// What is behind the first `--`, if there is one.
+fn behind_dashes(arguments: &[OsString]) -> Option<&[OsString]> {
+    let at = arguments.iter().position(|argument| argument == "--")?;
+    Some(&arguments[at + 1..])
 }
 
 /// The arguments for cargo itself.

@@ -5,11 +5,6 @@ use crate::report::render::{BUG_FILES, BugFileEntry};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 
-/// A test's name, made suitable as a part of a file name.
-pub fn file_name(test: &str) -> String {
-    test.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
-}
-
 /// What `test` writes beside each trace.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct BesideTraces {

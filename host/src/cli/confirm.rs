@@ -11,6 +11,7 @@ use super::output::{self, Stdout};
 use super::run;
 use super::session::{Session, TestOptions};
 use super::trace_of::TraceOf;
+use crate::detect::Detectors;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::Execution;
 use crate::exit::Exit;
@@ -41,6 +42,9 @@ pub struct Given<'a> {
     pub how: How,
     pub files: BesideTraces,
     pub verbose: bool,
+    /// What the command line looks for. Where the trace's iteration was not watched for data races, it decides whether
+    /// those of this run are.
+    pub detectors: Detectors,
     pub seed: u64,
     pub timeout: Option<Duration>,
     pub jobs: usize,
@@ -64,7 +68,8 @@ enum Conclusion {
 /// Errors of the environment, or something that the trace names is missing.
 pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
     let given_trace = GivenTrace::open(trace)?;
-    let (loaded, trace) = (TraceOf::load(module, &given_trace.path, true, true)?, &given_trace.shown);
+    let (mut loaded, trace) = (TraceOf::load(module, &given_trace.path, true, true)?, &given_trace.shown);
+    loaded.settings.detectors = loaded.settings.detectors.with_races_of(&given.detectors);
     let header = &loaded.trace.header;
     if search::is_search(&header.strategy) {
         bail!(

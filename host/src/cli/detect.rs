@@ -63,12 +63,13 @@ fn names() -> impl TypedValueParser<Value = &'static str> {
 }
 
 impl DetectArgs {
-    /// Turns them on and off, and says what becomes of races.
+    /// The detectors that watch, with those that are on by default.
     ///
     /// # Errors
     /// Of the file of suppressions.
-    pub fn apply(&self, detectors: &mut Detectors) -> Result<()> {
-        self.switch(detectors);
+    pub fn detectors(&self) -> Result<Detectors> {
+        let mut detectors = Detectors::default();
+        self.switch(&mut detectors);
         detectors.hot_steps_max = self.max_hot_steps.or(detectors.hot_steps_max);
         detectors.races.suppressions.extend(self.suppress.iter().cloned());
         if let Some(path) = &self.suppressions {
@@ -77,7 +78,7 @@ impl DetectArgs {
             let read = Suppression::parse_all(&text).map_err(|why| anyhow!("{shown}: {why}"))?;
             detectors.races.suppressions.extend(read);
         }
-        Ok(())
+        Ok(detectors)
     }
 
     fn switch(&self, detectors: &mut Detectors) {

@@ -6,7 +6,7 @@ use crate::artifact::{self, Artifact};
 use crate::cache::{Cache, Entry};
 use crate::code::Demand;
 use crate::detect::Detectors;
-use crate::execution::{Settings, Test};
+use crate::execution::Settings;
 use crate::machine::scheduler::Limits;
 use crate::runtime::files::disk::CrashModel;
 use crate::runtime::{AtExit, FaultClass, Faults, Timers};
@@ -335,37 +335,4 @@ pub fn instrument(path: &Path, original: &[u8], options: &Options) -> Result<Ins
             .with_context(|| format!("{} (please report it with {})", path.display(), kept.display()));
     }
     result.with_context(|| path.display().to_string())
-}
-
-/// The tests of a module that match the given names or globs; all if none are given.
-pub fn select(artifact: &Artifact, path: &Path, patterns: &[String]) -> Result<Vec<Test>> {
-    let all = Test::all(&artifact.table);
-    if all.is_empty() {
-        bail!(
-            "{} has no test: export a function with COYOTE_TEST or #[coyote::test], or build a program \
-             with _start",
-            path.display()
-        );
-    }
-    if patterns.is_empty() {
-        return Ok(all);
-    }
-    let mut selected = Vec::new();
-    for pattern in patterns {
-        let glob =
-            globset::Glob::new(pattern).with_context(|| format!("--test {pattern}"))?.compile_matcher();
-        let before = selected.len();
-        for test in &all {
-            if (test.name == *pattern || glob.is_match(&test.name)) && !selected.contains(test) {
-                selected.push(test.clone());
-            }
-        }
-        let known = selected[..before].iter().any(|t: &Test| glob.is_match(&t.name));
-        if selected.len() == before && !known {
-            let names: Vec<&str> = all.iter().map(|t| t.name.as_str()).collect();
-            bail!("--test {pattern}: {} has no such test; it has {}", path.display(), names.join(", "));
-        }
-    }
-    selected.sort_by_key(|t| all.iter().position(|a| a == t));
-    Ok(selected)
 }

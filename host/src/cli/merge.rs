@@ -10,7 +10,7 @@ use super::select::{Selected, ToRun};
 use super::session::{Session, TestOptions};
 use super::units::{check_directory, error_of};
 use crate::artifact::Artifact;
-use crate::execution::{Settings, Test};
+use crate::execution::Settings;
 use crate::exit::Exit;
 use crate::explain::How;
 use crate::explore::Budget;
@@ -153,12 +153,8 @@ fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifa
 
 /// The tests in the order in which they were selected.
 fn selected(results: &Results, artifact: &Artifact) -> Result<Selected> {
-    let all = Test::all(&artifact.table);
     let to_run = |test: &CampaignTest| {
-        let found = match artifact.table.libtest {
-            true => Some(libtest::test(&test.name)),
-            false => all.iter().find(|known| known.name == test.name).cloned(),
-        };
+        let found = libtest::named(&artifact.table, &test.name);
         let found = found.with_context(|| format!("the module has no test {}", test.name))?;
         Ok(ToRun { test: found, ignored: test.ignored.clone() })
     };

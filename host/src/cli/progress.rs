@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use crate::explore::Watch;
+use crate::plural::counted;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -99,12 +100,12 @@ impl Watch for Progress {
         if let Some(bar) = &self.bar {
             bar.set_position(iterations);
             let left = left(bar, self.timeout).map_or(String::new(), |left| format!(", at most {left} left"));
-            bar.set_message(format!("{bugs} {}{left}", if bugs == 1 { "bug" } else { "bugs" }));
+            bar.set_message(format!("{}{left}", counted(bugs, "bug")));
             return;
         }
         let mut milestone = self.milestone.lock().expect("nobody panics with it");
         while !self.quiet && iterations >= *milestone {
-            eprintln!("..... Iteration #{milestone}");
+            eprintln!("..... {}", counted(*milestone, "iteration"));
             *milestone *= 10;
         }
     }

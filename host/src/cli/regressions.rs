@@ -54,7 +54,11 @@ impl Regressions {
                 Ok(trace) if trace.header.test != test.name => {}
                 Ok(trace) => regressions.push(Regression { path, trace }),
                 Err(error) => {
-                    eprintln!("note: regression {} cannot be read: {}", path.display(), chain(&error));
+                    eprintln!(
+                        "note: regression {} cannot be read: {:#}",
+                        path.display(),
+                        anyhow::Error::from(error)
+                    );
                 }
             }
         }
@@ -145,19 +149,9 @@ pub fn say(regressions: &[Regression], tried: &[Tried]) {
 }
 
 fn prefix(module: &Path, test: &str) -> String {
-    format!("{}-{}-", module_name::stable(module), super::bug_files::file_name(test))
+    format!("{}-{}-", module_name::stable(module), module_name::of_test(test))
 }
 
 fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    text
 }

@@ -88,9 +88,8 @@ pub fn run(args: &Args) -> Result<Exit> {
             if args.wants_files() {
                 explained(&mut execution, found)?;
             }
-            let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
             let mut teller = Teller::new(&artifact, &given.shown_module).with_history(args.wants_files());
-            teller.tell(&mut execution, found, decisive)?;
+            teller.tell(&mut execution, found)?;
         }
         Ok((replayed, found))
     })?;

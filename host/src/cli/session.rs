@@ -1,6 +1,6 @@
 //! A run of `coyote-wasm test`: explores a test and confirms its bugs.
 
-use super::bug_files::{BesideTraces, file_name};
+use super::bug_files::BesideTraces;
 use super::bundle::Draft;
 use super::coverage::CoverageFile;
 use super::progress::Progress;
@@ -14,7 +14,7 @@ use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
 use crate::explore::regressions::{Tried, try_all};
 use crate::explore::rehearsal::rehearse;
-use crate::explore::{Budget, Plan, sample, search, sweep, trace_path};
+use crate::explore::{Budget, Plan, remove, sample, search, sweep, trace_path};
 use crate::machine::MachineError;
 use crate::module_name;
 use crate::replay::replay;
@@ -36,7 +36,7 @@ use std::time::Duration;
 pub struct Session<'a> {
     pub module: &'a Path,
     pub outdir: &'a Path,
-    /// Whether progress is shown only on a terminal.
+    /// Whether no progress is shown.
     pub quiet: bool,
     pub artifact: Arc<Artifact>,
     pub symbols: Symbols,
@@ -116,7 +116,7 @@ impl Session<'_> {
 
     /// The prefix of the names of a test's traces.
     pub fn trace_stem(&self, test: &Test) -> PathBuf {
-        let safe = file_name(&test.name);
+        let safe = module_name::of_test(&test.name);
         let stem = module_name::stem(self.module);
         self.outdir.join(format!("{stem}-{safe}"))
     }
@@ -159,8 +159,7 @@ impl Session<'_> {
         let name = options.strategy.as_str();
         let regressed = self.try_regressions(&plan)?;
         if !regressed.is_empty() && !budget.explore {
-            let limits = options.settings.limits;
-            let steps_max = StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max };
+            let steps_max = options.settings.limits.into();
             let mut result = TestResult::new(plan.subject(name.into()), steps_max, false);
             result.stop = Stop::Bug;
             let regressed = regressed.into_iter().next().expect("it is not empty");
@@ -192,10 +191,9 @@ impl Session<'_> {
         progress.finish();
         let mut result = result?;
         for found in regressed {
-            let other = result.add_bug(found);
-            // Removes the other trace if no bug refers to it any more.
-            let unused = other.filter(|other| result.bugs.iter().all(|bug| bug.path != other.path));
-            unused.map(|other| std::fs::remove_file(other.path));
+            if let Some(other) = result.add_bug(found) {
+                remove(&other, &result);
+            }
         }
         Ok(result)
     }
@@ -262,15 +260,14 @@ impl Session<'_> {
                 let mut execution = Execution::new(artifact, test, &settings)?;
                 let replayed = replay(&mut execution, &found.trace, false)?;
                 if replayed.reproduces(&found.trace) {
-                    let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-                    teller.tell(&mut execution, found, decisive)?;
+                    teller.tell(&mut execution, found)?;
                 }
                 Ok(replayed)
             })?;
             let trace = &found.trace;
             if !replayed.reproduces(trace) {
                 let how = match replayed.divergence {
-                    Some(divergence) => format!("at choice {}: {}", divergence.at, divergence.reason),
+                    Some(divergence) => format!("at choice {}: {}", divergence.at + 1, divergence.reason),
                     None => format!("it ended with {:?}", replayed.outcome),
                 };
                 return Ok(Some(format!(

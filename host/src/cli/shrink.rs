@@ -2,6 +2,7 @@
 
 use super::bundle::Replayable;
 use super::output;
+use super::report_args::{interruptible, seconds};
 use super::trace_of::TraceOf;
 use crate::bundle::Bundle;
 use crate::diagnose::{Discovery, SourceLines, Teller, found_bug};
@@ -19,8 +20,7 @@ use crate::symbols::Symbols;
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -45,10 +45,8 @@ pub fn run(args: &Args) -> Result<Exit> {
     let shown = given.shown_trace.display();
     let TraceOf { trace, artifact, test, settings } =
         TraceOf::load(&given.module, &given.trace, false, !args.no_cache)?;
-    if !(args.shrink_time > 0.0 && args.shrink_time < 1e9) {
-        bail!("--shrink-time {}: give a positive number of seconds", args.shrink_time);
-    }
-    let (limit, started) = (Duration::from_secs_f64(args.shrink_time), Instant::now());
+    let (limit, started) = (seconds("--shrink-time", args.shrink_time)?, Instant::now());
+    let interrupted = interruptible()?;
     let lines = Mutex::new(SourceLines::new(&artifact));
     let output = args.output.clone().unwrap_or_else(|| beside(args, &given));
     let explained = |execution: &mut Execution, shrunk: &Shrunk| -> Result<FoundBug, MachineError> {
@@ -57,10 +55,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         let mut found = found_bug(execution, &shrunk.bug, discovery, &lines)?;
         found.explanation.shrinking = Some(shrunk.shrinking);
         let FoundBug { trace, identity, explanation, .. } = &mut found;
-        let allowance = Allowance::of(limit.max(EXPERIMENTS_TIME));
+        let allowance = Allowance { time: limit.max(EXPERIMENTS_TIME), interrupted: &interrupted };
         explain::experiments(execution, trace, identity, &lines, allowance, explanation)?;
-        let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-        Teller::new(&artifact, &given.shown_module).tell(execution, &mut found, decisive)?;
+        Teller::new(&artifact, &given.shown_module).tell(execution, &mut found)?;
         Ok(found)
     };
     let result = on_engine_thread(|| -> Result<Option<(Shrunk, FoundBug)>> {
@@ -68,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         if let Some(why) = shrink::refused(&execution, &trace) {
             bail!("{shown} cannot be shrunk: {why}");
         }
-        let shrunk = alarm::with(Some(limit), &AtomicBool::new(false), |stop| {
+        let shrunk = alarm::with(Some(limit), &interrupted, |stop| {
             shrink::shrink(&mut execution, &trace, Effort::default(), stop, &lines)
         })?;
         let Some(shrunk) = shrunk else { return Ok(None) };

@@ -97,6 +97,7 @@ pub fn run(args: &Args) -> Result<Exit> {
             how: how(args)?,
             files: args.report.files,
             verbose: args.report.verbose,
+            detectors: args.detect.detectors()?,
             seed: seed(args, None),
             timeout: args.exploration.timeout.map(|s| seconds("--timeout", s)).transpose()?,
             jobs: budget(args, false)?.jobs,
@@ -240,7 +241,7 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     let mut execute = args.execute.clone();
     execute.env.extend(uses.environment(&args.execute.env));
     let mut settings = execute.settings(arguments, args.runner || harness)?;
-    args.detect.apply(&mut settings.detectors)?;
+    settings.detectors = args.detect.detectors()?;
     settings.faults = budgets(args, uses)?;
     let searching = args.exploration.searches(&args.execute.strategy_context())?;
     args.units.check(&args.exploration.strategy, &args.execute.strategy_context(), &settings)?;

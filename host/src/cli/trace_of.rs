@@ -37,12 +37,8 @@ impl TraceOf {
                 path.display()
             );
         }
-        let tests = Test::all(&artifact.table);
-        let test = match artifact.table.libtest {
-            true => Some(libtest::test(&header.test)),
-            false => tests.iter().find(|t| t.name == header.test).cloned(),
-        };
-        let Some(test) = test else {
+        let Some(test) = libtest::named(&artifact.table, &header.test) else {
+            let tests = Test::all(&artifact.table);
             let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
             bail!(
                 "{} has no test {}, which the trace is of; it has {}",

@@ -79,7 +79,7 @@ impl Debugger {
         let replayed = replay(&mut execution, trace, lenient)?;
         let (symbols, variables) = (Symbols::new(&artifact.original), variables(&artifact.original));
         let mut sources = Sources::beside(module);
-        let path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
+        let path = execution.decisions();
         let objects = object_names(&mut execution, trace, &symbols, &variables, &mut sources)?;
         execution.set_bound(record::number(trace, record::BOUND));
         execution.ends_at_once = true;

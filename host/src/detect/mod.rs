@@ -274,6 +274,19 @@ impl Detectors {
         detectors
     }
 
+    /// These detectors of a trace, with what `given` looks for where data races are concerned, unless the trace's own
+    /// iteration was watched for them.
+    pub(crate) fn with_races_of(&self, given: &Detectors) -> Detectors {
+        if self.has(RACES) {
+            return self.clone();
+        }
+        let mut detectors = self.clone();
+        detectors
+            .on
+            .extend([RACES, BLOCK_RACES, USE_AFTER_RETURN].into_iter().filter(|name| given.has(name)));
+        Detectors { races: given.races.clone(), stacks: self.stacks || given.stacks, ..detectors }
+    }
+
     /// The detectors for iterations that are watched for data races, if others are not. None if no data race could be
     /// seen in this module.
     pub(crate) fn sampled(&self, artifact: &Artifact) -> Vec<&'static DetectorEntry> {

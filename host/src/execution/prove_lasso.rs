@@ -312,7 +312,7 @@ fn hot_for_ever(passed: &[Passed], now: &Heats) -> Option<MonitorId> {
 /// # Errors
 /// Errors of the machine; also if there is no round when it is executed again, which is a bug in this tool.
 pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
-    let mut path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
+    let mut path = execution.decisions();
     let fair = execution.machine().scheduler().fair;
     path.extend(execution.lasso().iter().flat_map(|lasso| &lasso.tail));
     let found = execution.lasso().cloned();

@@ -19,7 +19,6 @@
 use super::Execution;
 use crate::livelock::{Livelock, Look, Spin};
 use crate::machine::MachineError;
-use crate::machine::scheduler::Choice;
 use crate::outcome::{Bug, BugKind, Outcome};
 use coyote_instrumenter::Points;
 use coyote_strategies::{Class, Decision, Pick, Status, System, View, WorkerId, WorkerState};
@@ -202,11 +201,7 @@ fn states_that_follow(execution: &mut Execution, states_max: usize, spinning: &m
 /// All decisions that are possible now; `None` if there are too many, or none.
 fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
     match execution.status() {
-        Status::Ready => {
-            let view = execution.view();
-            let steps = view.enabled.iter().map(|worker| Pick::Step(*worker));
-            Some(steps.chain(view.timeout.map(Pick::Timeout)).map(Decision::Pick).collect())
-        }
+        Status::Ready => Some(execution.view().picks().map(Decision::Pick).collect()),
         Status::Choosing { bound } if bound <= max as u64 => Some((0..bound).map(Decision::Value).collect()),
         _ => None,
     }
@@ -220,7 +215,7 @@ fn decisions(execution: &Execution, max: usize) -> Option<Vec<Decision>> {
 /// # Errors
 /// Errors of the machine; also if the livelock cannot be proved again, which is a bug in this tool.
 pub fn shorten(execution: &mut Execution) -> Result<Bug, MachineError> {
-    let path: Vec<Decision> = execution.choices().iter().map(|c: &Choice| Decision::from(*c)).collect();
+    let path = execution.decisions();
     let fair = execution.machine().scheduler().fair;
     // Accesses of a worker that is alone in a test harness are no choices, but a proof sees them: what it finds there
     // cannot be executed from the start.

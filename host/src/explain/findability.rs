@@ -4,12 +4,11 @@ use super::{Allowance, Subject, in_time};
 use crate::diagnose::SourceLines;
 use crate::epochs;
 use crate::execution::Execution;
-use crate::granules::Sharing;
 use crate::machine::MachineError;
 use crate::results::{BugIdentity, Findability, Rate};
 use crate::trace::Trace;
 use coyote_strategies::{Context, Iteration, Profiler, by_name};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// Iterations at least and at most, and steps beyond which there are as few as possible.
 const ITERATIONS_MIN: u64 = 100;
@@ -39,10 +38,7 @@ pub fn measure(
     let strategy = execution.machine().artifact().watching(strategy);
     let mut strategy = execution.runtime().faults().sampled(strategy);
     let subject = Subject { identity, lines, path: Vec::new(), trace };
-    let known = match &trace.header.shared {
-        None => Sharing::All,
-        Some(granules) => Sharing::Only(Arc::new(granules.clone())),
-    };
+    let known = trace.header.sharing();
     let mut rate = Rate::default();
     let sampled = in_time(execution, allowance, |execution, time| {
         if strategy.needs_profile() {

@@ -66,6 +66,7 @@ pub fn decisive(
     Ok(Some(Decisive {
         decision,
         step: states.step(decision),
+        meaning: states.meaning(decision).cloned(),
         before: rates[&from],
         after: rates[&to],
         curve: curve.collect(),

@@ -17,6 +17,7 @@
 mod bug;
 mod findability;
 mod likelihood;
+mod meaning;
 mod passing;
 mod states;
 
@@ -135,7 +136,7 @@ pub fn experiments(
         return Ok(());
     }
     replay(execution, trace, false)?;
-    let path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
+    let path = execution.decisions();
     let subject = Subject { identity, lines, path, trace };
     let usual = execution.bound();
     execution.set_bound(Some(STEPS_FACTOR * execution.runtime().steps() + STEPS_MORE));

@@ -1,11 +1,11 @@
 //! The states of a trace, to go on from in other ways.
 
-use super::{Ended, Subject, Time};
+use super::{Ended, Subject, Time, meaning};
 use crate::execution::Execution;
 use crate::machine::Snapshot;
 use crate::machine::scheduler::Looks;
 use crate::outcome::Outcome;
-use crate::results::Rate;
+use crate::results::{Meaning, Rate};
 use coyote_strategies::system::decide;
 use coyote_strategies::{
     Decision, Guided, Iteration, Pick, Preference, Status, System, WorkerId, WorkerPath,
@@ -20,6 +20,8 @@ pub struct States<'t> {
     saved: Vec<(usize, Snapshot)>,
     /// What could have been chosen instead, by the same indices as `choices`.
     others: Vec<Vec<Decision>>,
+    /// What those of values decide, by the same indices as `choices`.
+    meanings: Vec<Option<Meaning>>,
     path: Vec<Decision>,
     /// By number.
     workers: Vec<WorkerPath>,
@@ -31,7 +33,8 @@ pub struct States<'t> {
 impl<'t> States<'t> {
     /// Executes the path.
     pub fn new(execution: &mut Execution, path: &[Decision], time: Time<'t>) -> Result<States<'t>, Ended> {
-        let (mut choices, mut saved, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut choices, mut saved) = (Vec::new(), Vec::new());
+        let (mut others, mut meanings) = (Vec::new(), Vec::new());
         execution.begin()?;
         let mut step = None;
         for (index, decision) in path.iter().enumerate() {
@@ -51,6 +54,7 @@ impl<'t> States<'t> {
             if !alternatives.is_empty() && step.is_some() {
                 choices.push(index);
                 others.push(alternatives);
+                meanings.push(if chooses { meaning::of_next_value(execution) } else { None });
             }
             decide(execution, *decision);
             if let Some(error) = execution.take_error() {
@@ -59,7 +63,7 @@ impl<'t> States<'t> {
             time.check()?;
         }
         let workers = execution.runtime().workers().iter().map(|worker| worker.path.clone()).collect();
-        Ok(States { choices, saved, others, path: path.to_vec(), workers, steps: 0, time })
+        Ok(States { choices, saved, others, meanings, path: path.to_vec(), workers, steps: 0, time })
     }
 
     /// Indices of decisions that could have been others, ascending.
@@ -70,6 +74,11 @@ impl<'t> States<'t> {
     /// What could have been decided instead of one of the choices.
     pub fn others(&self, choice: usize) -> &[Decision] {
         self.choices.binary_search(&choice).map_or(&[], |at| &self.others[at])
+    }
+
+    /// What one of the choices decides, if it is one of a value that the guest did not ask for.
+    pub fn meaning(&self, choice: usize) -> Option<&Meaning> {
+        self.meanings[self.choices.binary_search(&choice).ok()?].as_ref()
     }
 
     /// Whether a choice is one of a value, or of who goes on instead of who did before.

@@ -1,6 +1,6 @@
 //! The attempts of a sweep of faults: the default schedule is executed once to determine where faults can happen.
 
-use super::{ExploreError, Plan};
+use super::{ExploreError, Plan, alarm};
 use crate::execution::Execution;
 use crate::outcome::Outcome;
 use crate::results::{IterationResult, Sweep, SweptExecution, SweptSite, WAYS_MAX};
@@ -8,6 +8,7 @@ use crate::runtime::{FaultClass, POINT, fault_hash, of_site};
 use coyote_instrumenter::Location;
 use coyote_strategies::sample::sweep::{Attempt, Met, Sweep as Attempts};
 use coyote_strategies::{Iteration, RandomWalk, Status, System};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 /// The plan of a sweep.
@@ -20,24 +21,29 @@ pub struct SweepPlan {
     sites: Vec<usize>,
 }
 
-/// Executes the default schedule and lists the attempts.
+/// Executes the default schedule and lists the attempts: none if it is cut off since the time is up or the user
+/// interrupts.
 ///
 /// # Errors
 /// As [`Execution::run_stepwise`].
-pub fn prepare(plan: &Plan, samples: u64) -> Result<SweepPlan, ExploreError> {
+pub fn prepare(plan: &Plan, samples: u64, interrupted: &AtomicBool) -> Result<SweepPlan, ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     let mut baseline = Attempts::new(Arc::new([]), Box::new(RandomWalk::default()));
     let course = baseline.course();
     let mut stacks: Vec<Vec<Location>> = Vec::new();
-    let outcome =
-        execution.run_stepwise(&mut baseline, Iteration { seed: plan.seed, index: 0 }, &mut |execution| {
-            let picked = course.lock().unwrap_or_else(PoisonError::into_inner).picked;
-            if let (Status::Choosing { .. }, Some(worker)) = (execution.status(), picked)
-                && execution.view().fault.is_some()
-            {
-                stacks.push(execution.machine().stack(worker));
-            }
-        })?;
+    let mut look = |execution: &mut Execution| {
+        let picked = course.lock().unwrap_or_else(PoisonError::into_inner).picked;
+        if let (Status::Choosing { .. }, Some(worker)) = (execution.status(), picked)
+            && execution.view().fault.is_some()
+        {
+            stacks.push(execution.machine().stack(worker));
+        }
+    };
+    let iteration = Iteration { seed: plan.seed, index: 0 };
+    let outcome = alarm::with(plan.budget.timeout, interrupted, |cancel| {
+        execution.cancel_by(Some(cancel.clone()));
+        execution.run_stepwise(&mut baseline, iteration, &mut look)
+    })?;
     let met = course.lock().unwrap_or_else(PoisonError::into_inner).met.clone();
     debug_assert_eq!(met.len(), stacks.len());
     let names: Vec<String> = execution.runtime().fault_counts.iter().map(|(name, _)| name.into()).collect();

@@ -52,6 +52,7 @@ impl Checkpoints {
                 left.push(state.waiting(&pool.shared));
                 let done = state.done(&pool.shared);
                 state.checkpoint = None;
+                state.checkpoints += 1;
                 pool.pause.store(false, Ordering::Relaxed);
                 pool.changed.notify_all();
                 drop(state);

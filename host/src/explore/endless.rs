@@ -42,7 +42,7 @@ pub(super) fn round(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) ->
     let workers = execution.runtime().workers();
     let steps = round.steps.iter().map(|id| workers[id.index()].path.clone()).collect();
     let given = Given { kind: round.kind, steps };
-    let path: Vec<Decision> = execution.choices().iter().map(|choice| Decision::from(*choice)).collect();
+    let path = execution.decisions();
     let bug = match execution.run_into_round(&path, false, Some(given))? {
         Outcome::Bug(bug) if execution.lasso().is_some() || bug.kind == BugKind::Deadlock => bug,
         other => {
@@ -91,5 +91,5 @@ fn completed(execution: &mut Execution, path: &[Decision]) -> Vec<Decision> {
         let Some(pick) = execution.view().picks().next().filter(|_| alone) else { break };
         decide(execution, Decision::Pick(pick));
     }
-    execution.choices().iter().map(|choice| Decision::from(*choice)).collect()
+    execution.decisions()
 }

@@ -137,8 +137,7 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// The same plan with other settings.
     pub(crate) fn with<'a>(&'a self, settings: &'a Settings) -> Plan<'a> {
-        let Plan { artifact, test, settings: _, seed, budget, trace_stem } = self;
-        Plan { artifact, test, settings, seed: *seed, budget: budget.clone(), trace_stem: trace_stem.clone() }
+        Plan { settings, ..self.clone() }
     }
 
     /// The options that a trace must name.
@@ -161,7 +160,7 @@ impl Plan<'_> {
 /// Shows progress to the user during an exploration.
 #[doc(hidden)]
 pub trait Watch: Sync {
-    /// Reports how many iterations have ended and how many different bugs are known. Called now and then, by any job.
+    /// Reports how many iterations have ended, and how many of them with a bug. Called now and then, by any job.
     fn progress(&self, iterations: u64, bugs: u64);
 
     /// Reports a search's estimate of the total number of executions.
@@ -283,7 +282,7 @@ fn found(
 
 /// Removes the trace of a bug that is not reported, unless a reported bug has the same trace. It is no error if the
 /// file does not exist any more.
-fn remove(other: &FoundBug, result: &TestResult) {
+pub(crate) fn remove(other: &FoundBug, result: &TestResult) {
     if result.bugs.iter().all(|bug| bug.path != other.path) {
         let _ = std::fs::remove_file(&other.path);
     }

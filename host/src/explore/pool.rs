@@ -30,6 +30,8 @@ pub struct State {
     pub left: Vec<Section>,
     /// During a checkpoint: the remaining work of the busy jobs that have deposited it.
     pub checkpoint: Option<Vec<Section>>,
+    /// The number of checkpoints that are complete.
+    pub checkpoints: u64,
     /// The number of jobs that have items.
     pub busy: usize,
     pub jobs: usize,
@@ -120,7 +122,9 @@ impl Pool {
         let mut state = self.lock();
         let Some(checkpoint) = &mut state.checkpoint else { return };
         checkpoint.push(left);
-        while state.checkpoint.is_some() && !self.stop.load(Ordering::Relaxed) {
+        // The next one may have begun before this job is scheduled again, and needs its remaining work again.
+        let before = state.checkpoints;
+        while state.checkpoints == before && !self.stop.load(Ordering::Relaxed) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }

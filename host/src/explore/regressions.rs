@@ -10,7 +10,7 @@ use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::module_name::without_hash;
 use crate::options;
-use crate::outcome::{BugKind, Outcome};
+use crate::outcome::Outcome;
 use crate::record;
 use crate::replay::replay;
 use crate::results::{FoundBug, REGRESSION};
@@ -74,7 +74,7 @@ pub fn try_all(
             execution.cancel_by(None);
             tried.push(match &replayed.outcome {
                 _ if execution.cancelled() => Tried::NotTried("there was no time left".into()),
-                Outcome::Bug(bug) if replayed.outcome.is_bug() && bug.kind != BugKind::Limit => {
+                Outcome::Bug(bug) if replayed.outcome.is_bug() => {
                     let finder = finder(regression);
                     Tried::Fails(Box::new(found(plan, &mut execution, bug, finder, &lines)?))
                 }
@@ -96,14 +96,7 @@ pub fn try_all(
 fn plan_of<'a>(plan: &'a Plan, settings: &'a Settings, trace: &Trace, number: usize) -> Plan<'a> {
     let mut stem = plan.trace_stem.clone().into_os_string();
     stem.push(format!("-regression-{}", number + 1));
-    Plan {
-        seed: trace.header.seed,
-        budget: plan.budget.clone(),
-        trace_stem: stem.into(),
-        artifact: plan.artifact,
-        test: plan.test,
-        settings,
-    }
+    Plan { seed: trace.header.seed, trace_stem: stem.into(), settings, ..plan.clone() }
 }
 
 fn finder(regression: &Regression) -> Finder {

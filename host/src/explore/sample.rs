@@ -22,7 +22,6 @@ use crate::granules::Sharing;
 use crate::outcome::Outcome;
 use crate::results::{Correlation, IterationResult, Stop, TestResult, is_compared};
 use crate::settings::Settings;
-use crate::statistics::StepsMax;
 use coyote_strategies::{Context, Iteration, Profile, Strategy, Sweep};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -125,7 +124,11 @@ fn explore_until(
         lines: Mutex::new(SourceLines::new(plan.artifact)),
     };
     let mut collected = Collected {
-        result: TestResult::new(plan.subject(sample.name()), steps_max(plan), plan.budget.explore),
+        result: TestResult::new(
+            plan.subject(sample.name()),
+            plan.settings.limits.into(),
+            plan.budget.explore,
+        ),
         waiting: BTreeMap::new(),
         next: first,
         swept,
@@ -169,15 +172,10 @@ fn explore_until(
             dispatch.stop.store(true, Ordering::Relaxed);
         }
     }
-    let raised = Plan {
-        settings: &settings,
-        budget: plan.budget.clone(),
-        trace_stem: plan.trace_stem.clone(),
-        ..*plan
-    };
+    let raised = Plan { settings: &settings, ..plan.clone() };
     let plan = &raised;
     collected.result.subject = plan.subject(sample.name());
-    collected.result.statistics.steps_max = steps_max(plan);
+    collected.result.statistics.steps_max = plan.settings.limits.into();
     let jobs = if sample.independent() { plan.budget.jobs.max(1) } else { 1 };
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
@@ -192,7 +190,11 @@ fn explore_until(
                         let _ = sender.send(Err(error));
                     }
                 })
-                .map_err(ExploreError::Thread)?;
+                .map_err(|error| {
+                    // The jobs that have started would go on to their end.
+                    dispatch.stop.store(true, Ordering::Relaxed);
+                    ExploreError::Thread(error)
+                })?;
         }
         drop(sender);
         let result = collect(plan, &dispatch, &mut collected, &receiver, interrupted, watch, started);
@@ -222,11 +224,6 @@ pub fn steer(plan: &Plan, result: &mut TestResult, cancel: &Arc<AtomicBool>) -> 
 
 fn context(plan: &Plan) -> Context {
     Context { unfair_steps_max: plan.settings.limits.unfair_steps_max }
-}
-
-fn steps_max(plan: &Plan) -> StepsMax {
-    let limits = plan.settings.limits;
-    StepsMax { unfair: limits.unfair_steps_max, fair: limits.fair_steps_max }
 }
 
 /// Receives reports until all jobs are done.

@@ -75,6 +75,7 @@ pub fn explore(
             items: together(name, items, &shared),
             left: Vec::new(),
             checkpoint: None,
+            checkpoints: 0,
             busy: 0,
             jobs,
             finished: before,

@@ -1,6 +1,6 @@
 //! Schedules that are steered towards the deadlocks that an exploration without a bug has shown to be possible.
 
-use super::{ExploreError, Finder, Plan, found};
+use super::{ExploreError, Finder, Plan, found, remove};
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::outcome::Outcome;
@@ -49,13 +49,20 @@ pub(super) fn confirm(
                 let (iteration, by) = (first.unwrap_or(0), Some(LABEL.into()));
                 let finder =
                     Finder { strategy: result.subject.strategy.clone(), iteration, index: first, by };
-                let bug = found(plan, &mut execution, bug, finder, &lines)?;
-                result.add_bug(bug);
+                // The iteration that showed one inversion may have shown others.
+                let mut stem = plan.trace_stem.clone().into_os_string();
+                stem.push(format!("-{LABEL}-{}", at + 1));
+                let named = Plan { trace_stem: stem.into(), ..plan.clone() };
+                let bug = found(&named, &mut execution, bug, finder, &lines)?;
+                if let Some(other) = result.add_bug(bug) {
+                    remove(&other, result);
+                }
                 result.inversions[at].confirmed = true;
                 break;
             }
         }
-        if !result.bugs.is_empty() && !plan.budget.explore {
+        let enough = if plan.budget.explore { plan.budget.bugs_max } else { 1 };
+        if result.distinct_bugs() >= enough {
             result.stop = Stop::Bug;
             return Ok(());
         }

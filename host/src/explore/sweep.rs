@@ -33,15 +33,13 @@ pub fn explore(
     interrupted: &AtomicBool,
     watch: &dyn Watch,
 ) -> Result<TestResult, ExploreError> {
-    let swept = on_engine_thread(|| prepare(plan, samples))?;
+    let swept = on_engine_thread(|| prepare(plan, samples, interrupted))?;
     let mut budget = plan.budget.clone();
     let all = swept.attempts.len() as u64 + 1;
     budget.iterations_max = budget.iterations_max.min(all.saturating_sub(budget.first));
     // One bug proves nothing about other faults.
     budget.explore = true;
-    let trace_stem = plan.trace_stem.clone();
-    let &Plan { artifact, test, settings, seed, .. } = plan;
-    let plan = Plan { artifact, test, settings, seed, budget, trace_stem };
+    let plan = Plan { budget, ..plan.clone() };
     let mut result = sample::explore_sweep(&plan, strategy, &swept, interrupted, watch)?;
     result.exhaust_sweep();
     Ok(result)

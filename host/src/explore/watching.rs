@@ -9,7 +9,7 @@ use crate::observe::Detector;
 use crate::settings::Settings;
 use coyote_strategies::mix;
 
-/// Iterations with numbers below this are all watched.
+/// Iterations with numbers below this are all watched, except a profiling run that counts as one.
 const ALL_BELOW: u64 = 4;
 /// Of the later ones, one in so many.
 pub const ONE_IN: u64 = 16;
@@ -31,7 +31,7 @@ pub struct Watching<'a> {
 }
 
 impl<'a> Watching<'a> {
-    /// Of a module.
+    /// Makes the detectors for a module.
     pub fn new(artifact: &Artifact, settings: &'a Settings) -> Watching<'a> {
         let sampled = settings.sampled_detectors(artifact);
         let detectors = sampled.into_iter().filter_map(|entry| settings.detectors.create(entry)).collect();

@@ -60,9 +60,8 @@ fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(
     let runtime = &host.scheduler.runtime;
     let worker = host.scheduler.running?;
     let (class, ways) = match hook {
-        // A call on no file fails by itself.
-        FaultHook::File if !runtime.files.is_open(object) => return None,
-        FaultHook::File if runtime.files.is_stream(object) || runtime.files.is_socket(object) => return None,
+        // A call on a closed descriptor fails by itself; sockets have faults of their own.
+        FaultHook::File if !runtime.files.is_file(object) => return None,
         FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
         FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
         FaultHook::Random if runtime.faults().budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),

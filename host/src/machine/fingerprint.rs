@@ -123,7 +123,7 @@ impl Machine {
         each(Part::Runtime, host.scheduler.runtime.digest().wrapping_add(ended));
         each(Part::Globals, xxh3_128_with_seed(&globals, 1));
         if !references.is_empty() {
-            each(Part::References, hash(4, references));
+            each(Part::References, hash(5, references));
         }
         if let Some(unfinished) = host.scheduler.unfinished() {
             each(Part::Unfinished, hash(2, unfinished));

@@ -29,6 +29,9 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     memory(linker)?;
     control(linker)?;
     workers(linker)?;
+    harness(linker)?;
+    properties(linker)?;
+    sections(linker)?;
     operations::define(linker)?;
     fault_hooks::define(linker)?;
     atomics::define(linker)?;
@@ -182,85 +185,6 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             }
         });
     })?;
-    linker.func_wrap(rt::MODULE, rt::DRIVER_TURN, |mut guest: Guest, all_known: i32| {
-        let scheduler = &mut settled(&mut guest).scheduler;
-        if let Some(worker) = scheduler.running {
-            scheduler.runtime.turn_driver(worker, all_known != 0);
-        }
-    })?;
-    linker.func_wrap(rt::MODULE, rt::DRIVER_WAKE, |mut guest: Guest| {
-        let scheduler = &mut settled(&mut guest).scheduler;
-        if let Some(worker) = scheduler.running {
-            scheduler.runtime.wake_drivers(worker);
-        }
-    })?;
-    linker.func_wrap(rt::MODULE, rt::TEST_BEGIN, |mut guest: Guest, site: i32| {
-        match crosses(&mut guest, Runtime::enter_test) {
-            true => announce(&mut guest, site, 0, Request::Step).1,
-            false => 0,
-        }
-    })?;
-    linker.func_wrap(rt::MODULE, rt::TEST_END, |mut guest: Guest, site: i32| {
-        match crosses(&mut guest, Runtime::leave_test) {
-            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: false }).1,
-            false => 0,
-        }
-    })?;
-    linker.func_wrap(
-        rt::MODULE,
-        "fault",
-        |mut guest: Guest, name: i32, length: i32, ways: i32, site: i32| -> Result<(i32, i32)> {
-            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
-            let name = text_at(&mut guest, name, length)?;
-            let scheduler = &mut settled(&mut guest).scheduler;
-            let by = scheduler.running;
-            Ok(match by.and_then(|by| scheduler.runtime.fault_point(by, &name, ways as u32)) {
-                Some((request, object)) => announce(&mut guest, site, object, request),
-                None => (0, 0),
-            })
-        },
-    )?;
-    linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
-        settled(&mut guest).scheduler.runtime.stop_faults();
-    })?;
-    linker.func_wrap(
-        guest::MODULE,
-        "monitor",
-        |mut guest: Guest, name: i32, length: i32, number: i32, heat: i32| -> Result<()> {
-            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
-            let name = text_at(&mut guest, name, length)?;
-            let Some(heat) = Heat::of(heat as u32) else {
-                let wrong = Evidence::Misuse(Misuse::Heat { heat: heat as u32 });
-                return Err(split(&mut guest).1.stop(BugKind::Misuse, wrong).into());
-            };
-            settled(&mut guest).scheduler.set_monitor(name, number as u32, heat);
-            Ok(())
-        },
-    )?;
-    linker.func_wrap(
-        guest::MODULE,
-        "sometimes",
-        |mut guest: Guest, name: i32, length: i32, holds: i32| -> Result<()> {
-            let length = if length == -1 { zero_after(&mut guest, name) } else { length };
-            let name = text_at(&mut guest, name, length)?;
-            settled(&mut guest).scheduler.runtime.sometimes.count(&name).add(holds != 0);
-            Ok(())
-        },
-    )?;
-    linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
-        match crosses(&mut guest, Runtime::leave_test) {
-            true => announce(&mut guest, site, 0, Request::TestEnd { unwound: true }).1,
-            false => 0,
-        }
-    })?;
-    linker.func_wrap(rt::MODULE, rt::THROWN, |mut guest: Guest| thrown(&mut guest))?;
-    linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
-        settled(&mut guest).scheduler.runtime.detach(worker as u32);
-    })?;
-    linker.func_wrap(guest::MODULE, "current", |mut guest: Guest| -> i32 {
-        let scheduler = &settled(&mut guest).scheduler;
-        scheduler.running.map_or(0, |w| scheduler.runtime.worker(w).handle as i32)
-    })?;
     linker.func_wrap(
         guest::MODULE,
         "set_name",
@@ -270,6 +194,13 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             Ok(())
         },
     )?;
+    linker.func_wrap(guest::MODULE, "current", |mut guest: Guest| -> i32 {
+        let scheduler = &settled(&mut guest).scheduler;
+        scheduler.running.map_or(0, |w| scheduler.runtime.worker(w).handle as i32)
+    })?;
+    linker.func_wrap(guest::MODULE, "detach", |mut guest: Guest, worker: i32| {
+        settled(&mut guest).scheduler.runtime.detach(worker as u32);
+    })?;
     linker.func_wrap(
         guest::MODULE,
         "node",
@@ -283,6 +214,18 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             Ok(())
         },
     )?;
+    linker.func_wrap(rt::MODULE, rt::DRIVER_TURN, |mut guest: Guest, all_known: i32| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.turn_driver(worker, all_known != 0);
+        }
+    })?;
+    linker.func_wrap(rt::MODULE, rt::DRIVER_WAKE, |mut guest: Guest| {
+        let scheduler = &mut settled(&mut guest).scheduler;
+        if let Some(worker) = scheduler.running {
+            scheduler.runtime.wake_drivers(worker);
+        }
+    })?;
     linker.func_wrap(
         guest::MODULE,
         "awaits",
@@ -313,12 +256,66 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
             Ok(())
         },
     )?;
-    linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
-        settled(&mut guest).scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
+    Ok(())
+}
+
+fn harness(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(rt::MODULE, rt::TEST_BEGIN, |mut guest: Guest, site: i32| {
+        border(&mut guest, site, Runtime::enter_test, Request::Step)
     })?;
-    linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
-        settled(&mut guest).scheduler.runtime.set_worker_local_word(address as u32);
+    linker.func_wrap(rt::MODULE, rt::TEST_END, |mut guest: Guest, site: i32| {
+        border(&mut guest, site, Runtime::leave_test, Request::TestEnd { unwound: false })
     })?;
+    linker.func_wrap(rt::MODULE, rt::TEST_UNWOUND, |mut guest: Guest, site: i32| {
+        border(&mut guest, site, Runtime::leave_test, Request::TestEnd { unwound: true })
+    })?;
+    linker.func_wrap(rt::MODULE, rt::THROWN, |mut guest: Guest| thrown(&mut guest))?;
+    Ok(())
+}
+
+fn properties(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(
+        guest::MODULE,
+        "monitor",
+        |mut guest: Guest, name: i32, length: i32, number: i32, heat: i32| -> Result<()> {
+            let name = given_name(&mut guest, name, length)?;
+            let Some(heat) = Heat::of(heat as u32) else {
+                let wrong = Evidence::Misuse(Misuse::Heat { heat: heat as u32 });
+                return Err(split(&mut guest).1.stop(BugKind::Misuse, wrong).into());
+            };
+            settled(&mut guest).scheduler.set_monitor(name, number as u32, heat);
+            Ok(())
+        },
+    )?;
+    linker.func_wrap(
+        guest::MODULE,
+        "sometimes",
+        |mut guest: Guest, name: i32, length: i32, holds: i32| -> Result<()> {
+            let name = given_name(&mut guest, name, length)?;
+            settled(&mut guest).scheduler.runtime.sometimes.count(&name).add(holds != 0);
+            Ok(())
+        },
+    )?;
+    linker.func_wrap(
+        rt::MODULE,
+        "fault",
+        |mut guest: Guest, name: i32, length: i32, ways: i32, site: i32| -> Result<(i32, i32)> {
+            let name = given_name(&mut guest, name, length)?;
+            let scheduler = &mut settled(&mut guest).scheduler;
+            let by = scheduler.running;
+            Ok(match by.and_then(|by| scheduler.runtime.fault_point(by, &name, ways as u32)) {
+                Some((request, object)) => announce(&mut guest, site, object, request),
+                None => (0, 0),
+            })
+        },
+    )?;
+    linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
+        settled(&mut guest).scheduler.runtime.stop_faults();
+    })?;
+    Ok(())
+}
+
+fn sections(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(guest::MODULE, "atomic_begin", |mut guest: Guest| {
         settled(&mut guest).scheduler.within_section(Runtime::atomic_enter);
     })?;
@@ -340,6 +337,12 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
         let scheduler = &mut settled(&mut guest).scheduler;
         scheduler.within_section(|runtime, worker| runtime.end_evaluation(worker, holds != 0));
     })?;
+    linker.func_wrap(guest::MODULE, "mutex_kind", |mut guest: Guest, mutex: i32, kind: i32| {
+        settled(&mut guest).scheduler.runtime.mutex_kind(mutex as u32, kind as u32);
+    })?;
+    linker.func_wrap(guest::MODULE, "own_word", |mut guest: Guest, address: i32| {
+        settled(&mut guest).scheduler.runtime.set_worker_local_word(address as u32);
+    })?;
     linker.func_wrap(guest::MODULE, "now", |mut guest: Guest| -> i64 {
         let scheduler = &mut settled(&mut guest).scheduler;
         scheduler.running.map_or(0, |w| scheduler.runtime.read_clock_ns(w) as i64)
@@ -347,10 +350,13 @@ fn workers(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the running worker crosses the border between a harness and its test.
-fn crosses(guest: &mut Guest, border: fn(&mut Runtime, WorkerId) -> bool) -> bool {
+/// Announces the request if the running worker crosses the border between a harness and its test.
+fn border(guest: &mut Guest, site: i32, cross: fn(&mut Runtime, WorkerId) -> bool, request: Request) -> i32 {
     let scheduler = &mut settled(guest).scheduler;
-    scheduler.running.is_some_and(|worker| border(&mut scheduler.runtime, worker))
+    match scheduler.running.is_some_and(|worker| cross(&mut scheduler.runtime, worker)) {
+        true => announce(guest, site, 0, request).1,
+        false => 0,
+    }
 }
 
 fn reports(linker: &mut Linker<Host>) -> Result<()> {
@@ -401,11 +407,16 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
     Ok(())
 }
 
-/// The length of a text that ends at a zero byte. Without a zero byte: -1, a length that no memory has.
-fn zero_after(guest: &mut Guest, address: i32) -> i32 {
+/// Reads a name: one of length -1 ends at a zero byte.
+fn given_name(guest: &mut Guest, address: i32, length: i32) -> Result<String> {
+    if length != -1 {
+        return text_at(guest, address, length);
+    }
     let (bytes, _) = split(guest);
     let text = bytes.get(address as u32 as usize..).unwrap_or_default();
-    text.iter().position(|byte| *byte == 0).map_or(-1, |length| length as i32)
+    // Without a zero byte: -1, a length that no memory has.
+    let length = text.iter().position(|byte| *byte == 0).map_or(-1, |length| length as i32);
+    text_at(guest, address, length)
 }
 
 /// Reads a text argument of a guest's call. A text outside of memory is a bug of the guest.

@@ -1,12 +1,18 @@
 //! A guest under control: one store, one instance, workers suspended as bytes.
 //!
-//! In the order of the data: the guest's calls arrive at `imports`, `operations`, `atomics`, [`wasi`], `sockets`,
-//! `assemblyscript` and `stubs`. These work on the [`host`], which includes [`directories`] of the real one. Its
-//! [`scheduler`] chooses which worker goes on. [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there,
-//! [`owners`] which worker owns it, and [`lease`] what a worker may access without a call of the host, at the `gate`.
-//! [`stack`] reads suspended stacks, `trap` interprets traps, [`panic`] reads the message with which Rust aborted, and
-//! `limits` recognises limits of this tool. `snapshot` and `fingerprint` work on the whole state, which can also be set
-//! `aside`. `counters` counts executed instructions. `instance` holds what wasmtime makes of the module.
+//! In the order of the data:
+//!
+//! - The guest's calls arrive at `imports`, `operations`, `atomics`, `fault_hooks`, [`wasi`], `sockets`,
+//!   `assemblyscript` and `stubs`; `calls` and `observed` have in common how these announce and report what they do.
+//! - These work on the [`host`], which includes [`directories`] of the real one. Its [`scheduler`] chooses which worker
+//!   goes on. A worker stands at the `gate`, and behind it if it holds a [`lease`].
+//! - [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there, [`owners`] which
+//!   worker owns it. Workers have `thread_names` and `thread_segments`.
+//! - [`stack`] reads suspended stacks, `ended_frames` those of functions that have returned. `trap` interprets traps, and
+//!   `limits` recognises limits of this tool.
+//! - `snapshot` and `fingerprint` work on the whole state, of which there are `parts` and `references`; it can also be set
+//!   `aside`. `counters` counts executed instructions.
+//! - `instance` holds what wasmtime makes of the module, of which a `missing_part` is compiled on demand.
 
 mod aside;
 mod assemblyscript;
@@ -75,7 +81,7 @@ pub struct Machine {
     exports: Exports,
     /// The state in which every iteration starts.
     start: snapshot::State,
-    /// Whether requests for memory always depend on each other.
+    /// Sets whether requests for memory always depend on each other.
     exact_addresses: bool,
     /// Whether table state has to be assumed changed: the next start takes a fresh instance.
     tables_changed: bool,
@@ -187,7 +193,7 @@ impl Machine {
         &mut self.store.data_mut().scheduler
     }
 
-    /// Whether requests for memory always depend on each other.
+    /// Sets whether requests for memory always depend on each other.
     pub fn set_exact_addresses(&mut self, exact: bool) {
         self.exact_addresses = exact;
     }

@@ -386,7 +386,8 @@ impl OwnerTable {
             let freed: Vec<u32> = freed.map(|(granule, _)| granule).collect();
             freed.iter().for_each(|granule| table[*granule as usize] = UNTOUCHED);
             if !freed.is_empty() {
-                self.changed.retain(|granule| table[*granule as usize] != UNTOUCHED);
+                let hidden = &self.known.hidden;
+                self.changed.retain(|g| table[*g as usize] != UNTOUCHED || hidden.contains_key(g));
             }
         }
     }
@@ -443,6 +444,7 @@ impl OwnerTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::heap::Heap;
     use crate::runtime::{AtExit, Faults, Request, Start};
     use coyote_strategies::Operation;
 
@@ -488,6 +490,39 @@ mod tests {
         let (read, write) = (false, true);
         assert_eq!(digest(&[read, write]), digest(&[write]));
         assert_ne!(digest(&[read]), digest(&[write]));
+    }
+
+    /// Also a granule whose byte was hidden, as long as a part of it was free, when other free memory was used again.
+    #[test]
+    fn a_beginning_clears_what_was_hidden() {
+        let start = Start { entry: 0, a: 0, b: 0, stack: None };
+        let mut runtime = Runtime::new(start, AtExit::Wait, true, Faults::default());
+        runtime.announce(WorkerId(0), Operation::START, Request::Spawn(start));
+        runtime.perform(WorkerId(0), &[], &mut |_, _| None);
+        runtime.heap = Heap::new(true);
+        let (mut owners, mut table) = after(1);
+        let (part, rest, whole) = (0x30, 0x38, 0x50);
+        let mut allocator = |old: u32, new: u32, bytes: u32, owners: &mut OwnerTable, table: &mut [u8]| {
+            assert_eq!(runtime.heap.enter(WorkerId(0), old), None);
+            let change = runtime.heap.exit(WorkerId(0), (old, new, bytes)).unwrap();
+            owners.allocator_exit(table, &runtime, WorkerId(0), &change, &|_, _| false);
+            let touch = Touch { address: new, bytes, write: true };
+            assert!(new == 0 || !owners.touch(table, &runtime, WorkerId(0), touch));
+        };
+        for (old, new, bytes) in [
+            (0, part, 8),
+            (0, rest, 8),
+            (0, whole, GRANULE),
+            (part, 0, 0),
+            (whole, 0, 0),
+            (0, whole, GRANULE),
+            (0, part, 8),
+        ] {
+            allocator(old, new, bytes, &mut owners, &mut table);
+        }
+        assert!(table[3] != UNTOUCHED && table[5] != UNTOUCHED, "{table:?}");
+        owners.begin(&mut table);
+        assert_eq!(table, [UNTOUCHED; 16]);
     }
 
     #[test]

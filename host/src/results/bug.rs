@@ -40,7 +40,8 @@ pub struct FoundBug {
     pub count: u64,
     /// The first of these iterations; `None`: a profiling run, before all iterations.
     pub first: Option<u64>,
-    /// The strategy of a portfolio, or the profiling run, if that says more than the run's own strategy.
+    /// The strategy of a portfolio, the profiling run, a kept trace, or that the schedule was steered: if that says more
+    /// than the run's own strategy.
     pub by: Option<String>,
     /// The results of experiments, if any were made.
     #[serde(default)]

@@ -44,12 +44,30 @@ pub struct Decisive {
     /// The number, from 1, of the step that the decision is or is a value of; for a timeout the number of the step
     /// before it.
     pub step: u64,
+    /// What the value decides, if the decision is one of a value that the guest did not ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Meaning>,
     /// The random continuations from just before and just after the choice that had the bug.
     pub before: Rate,
     /// See [`Decisive::before`].
     pub after: Rate,
     /// The same from before other decisions, by their indices, for those that were examined.
     pub curve: Vec<(usize, Rate)>,
+}
+
+/// What a value decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Meaning {
+    /// Which worker a notification wakes: the one at this index.
+    Wakes {
+        /// The workers by the names that reports show.
+        titles: Vec<String>,
+    },
+    /// Whether a fault happens: 0 is none, and other values are ways in which it can.
+    Fault {
+        /// The name of its class, or of its point.
+        name: String,
+    },
 }
 
 /// The number of standard errors by which a share must have grown. A growth that is the largest of many by chance
@@ -165,7 +183,7 @@ mod tests {
         let is_clear = |before: (u64, u64), after: (u64, u64)| {
             let rate = |(bugs, of)| Rate { bugs, of };
             let (before, after) = (rate(before), rate(after));
-            Decisive { decision: 0, step: 1, before, after, curve: Vec::new() }.is_clear()
+            Decisive { decision: 0, step: 1, meaning: None, before, after, curve: Vec::new() }.is_clear()
         };
         for (before, after) in
             [((2, 20), (6, 20)), ((0, 20), (2, 20)), ((100, 200), (110, 200)), ((3, 3), (3, 3))]

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 /// What happened in at least one iteration or execution. Names and sentences are sets, since it does not matter how
 /// often; faults and conditions are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Incidents {
     /// Whether the guest requested memory and did not get it.
     pub memory_refused: bool,
     /// Whether the guest asked for random bytes, which are the same in every iteration.
+    #[serde(default)]
     pub asked_random: bool,
     /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
+    #[serde(default)]
     pub spurious_left_out: bool,
     /// Sentences about what was needed and this tool does not support, with advice: no verdict on the test.
     pub limits: BTreeSet<String>,
@@ -22,12 +23,13 @@ pub struct Incidents {
     /// Workers that a passing iteration left blocked for ever.
     pub left_blocked: BTreeSet<String>,
     /// Workers that a passing iteration of a program has neither joined nor detached.
+    #[serde(default)]
     pub never_joined: BTreeSet<String>,
     /// How often faults could happen, and did.
-    #[serde(skip_serializing_if = "FaultCounts::is_empty")]
+    #[serde(default, skip_serializing_if = "FaultCounts::is_empty")]
     pub faults: FaultCounts,
     /// Conditions that the test expects to hold sometimes.
-    #[serde(skip_serializing_if = "Sometimes::is_empty")]
+    #[serde(default, skip_serializing_if = "Sometimes::is_empty")]
     pub sometimes: Sometimes,
 }
 

@@ -35,7 +35,9 @@ pub use bug::{
 pub use correlation::{
     CONFIGURATIONS_MAX, Configuration, Correlation, Lines, Outcomes, Passage, SourceLine, Suspect,
 };
-pub use explanation::{CONFIDENCE, Decisive, Explanation, Findability, Instead, Passing, Rate, Shrinking};
+pub use explanation::{
+    CONFIDENCE, Decisive, Explanation, Findability, Instead, Meaning, Passing, Rate, Shrinking,
+};
 pub use history::{
     History, HistoryFrame, HistoryStep, HistoryWorker, Link, LinkKind, SourceText, Span, SpanKind, Thing,
 };

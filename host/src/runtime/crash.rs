@@ -6,10 +6,10 @@
 //! [`Runtime::restart`]. Time, the streams of other workers' random numbers, budgets of faults and printed output are
 //! kept.
 
-use super::files::disk::OBJECT;
+use super::internal::Internal;
 use super::polled::{Driver, Polled};
 use super::{FaultClass, Performed, Runtime};
-use coyote_strategies::{Class, Effect, Event, WorkerId, WorkerState};
+use coyote_strategies::{Effect, Event, WorkerId, WorkerState};
 
 /// The name of the first worker after a crash, for reports.
 const NAME: &str = "after the crash";
@@ -28,7 +28,7 @@ impl Runtime {
     /// Handles an opportunity for a crash that the worker has reached.
     pub(super) fn may_crash(&mut self, id: WorkerId, values: &[u64]) -> Performed {
         // Workers that change files depend on the crash: their changes may be lost, or they may be gone.
-        self.footprint.touch(Class::Other, Effect::Write, OBJECT);
+        self.footprint.touch_internal(Effect::Write, Internal::Disk);
         match self.fault(FaultClass::Crash, self.files.crash_ways().into(), values) {
             Err(bound) => Performed::NeedsValue(bound),
             Ok(0) => {

@@ -9,10 +9,10 @@
 //!
 //! A worker that was woken for another's sake returns from its poll without an event, as poll may.
 
-use super::footprint::DRIVERS;
+use super::internal::Internal;
 use super::polled::Driver;
 use super::{Request, Runtime, Wake};
-use coyote_strategies::{Class, Effect, WorkerId, WorkerState};
+use coyote_strategies::{Effect, WorkerId, WorkerState};
 
 impl Runtime {
     /// Marks the worker's next poll as that of a driver.
@@ -23,7 +23,7 @@ impl Runtime {
 
     /// Ends the polls of the other workers' drivers.
     pub fn wake_drivers(&mut self, by: WorkerId) {
-        self.footprint.touch(Class::Other, Effect::Write, DRIVERS);
+        self.footprint.touch_internal(Effect::Write, Internal::Drivers);
         for id in self.ids().filter(|id| *id != by) {
             self.workers[id.index()].driver.woken = true;
             let worker = self.worker(id);
@@ -40,7 +40,7 @@ impl Runtime {
     pub(super) fn driver_is_woken(&mut self, id: WorkerId) -> bool {
         let Driver { turns, woken, .. } = self.worker(id).driver;
         if turns {
-            self.footprint.touch(Class::Other, Effect::Read, DRIVERS);
+            self.footprint.touch_internal(Effect::Read, Internal::Drivers);
         }
         turns && woken
     }

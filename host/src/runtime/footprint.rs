@@ -6,6 +6,7 @@
 //! ([`coyote_abi::rt::SEEN`], `Options::footprints`). Left out, and named in the verdicts of searches that rely on the
 //! relation, are the addresses that an allocator hands out and which bytes a program writes to its output first.
 
+use super::internal::Internal;
 use super::stream::{Event, Interest};
 use super::sync::Availability;
 use super::{Lock, ObjectId, Request, Runtime, Wake};
@@ -91,6 +92,13 @@ impl Footprint {
     pub fn touch(&mut self, class: Class, effect: Effect, object: u64) {
         if self.recording {
             self.accesses.push(Access::new(class, effect, object));
+        }
+    }
+
+    /// Adds an access of something that is in no memory.
+    pub(super) fn touch_internal(&mut self, effect: Effect, object: Internal) {
+        if self.recording {
+            self.accesses.push(object.access(effect));
         }
     }
 
@@ -186,14 +194,6 @@ impl Footprint {
         }
     }
 }
-
-/// The wait for sockets of the worker with this key, as an object: distinct from others of [`Class::Other`].
-pub fn wait_object(key: u64) -> u64 {
-    1 << 61 | key >> 3
-}
-
-/// The wakes of drivers, as an object: distinct from others of [`Class::Other`].
-pub const DRIVERS: u64 = 1 << 62;
 
 /// An access of `length` bytes of guest memory; `None` if that is 0.
 fn bytes(effect: Effect, address: u64, length: u64) -> Option<Access> {
@@ -303,7 +303,7 @@ impl Runtime {
             }
             add(Class::Clock, Effect::Write, 0);
             if let Request::Socket { .. } | Request::Poll { .. } = worker.request {
-                into.push(Access::new(Class::Other, Effect::Write, wait_object(worker.key)));
+                into.push(Internal::Wait(worker.key).access(Effect::Write));
             }
             return into.push(wake(Effect::Enable));
         }

@@ -26,8 +26,9 @@
 
 pub use super::idling::IDLE_STEPS;
 use super::idling::{Thing, looks_or_tries};
+use super::internal::Internal;
 use super::{Runtime, Timers};
-use coyote_strategies::{Access, Class, Effect, OpKind, WorkerId};
+use coyote_strategies::{Class, Effect, OpKind, WorkerId};
 
 /// Steps for which the earliest timeout waits for workers that are not idle.
 pub const WAIT_STEPS: u64 = 1 << 15;
@@ -162,12 +163,6 @@ impl Runtime {
     }
 
     fn touch_idleness(&mut self, worker: WorkerId, effect: Effect) {
-        let access = idleness(effect, self.worker(worker).key);
-        self.footprint.touch(access.class, access.effect, access.object);
+        self.footprint.touch_internal(effect, Internal::Idleness(self.worker(worker).key));
     }
-}
-
-/// An access of the idleness of the worker with this key, which is an object of its own in the relation.
-fn idleness(effect: Effect, key: u64) -> Access {
-    Access::new(Class::Other, effect, 1 << 63 | key)
 }

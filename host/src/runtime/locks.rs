@@ -1,12 +1,13 @@
 //! Operations on locks: availability, acquire, release, initialisation and destruction.
 
+use super::internal::Internal;
 use super::stream::{HbObject, SyncKind};
 use super::sync::{Availability, Kind, Lock, Mutex, Released, SyncObjects};
 use super::{FaultClass, Mutant, Performed, Request, Runtime, Wake, WorkerState};
 use crate::evidence::ObjectState;
 use crate::object_id::ObjectId;
 use coyote_abi::errno;
-use coyote_strategies::{Access, Class, Effect, Event, WorkerId};
+use coyote_strategies::{Class, Effect, Event, WorkerId};
 
 impl Runtime {
     /// Whether a worker can take a lock now.
@@ -65,8 +66,7 @@ impl Runtime {
     /// Records a call that only concerns the worker's own hold of an object: no other worker can observe it,
     /// and it only depends on the initialisation or destruction of the object.
     pub(super) fn touch_own(&mut self, place: ObjectId) {
-        let access = identity(Effect::Read, place);
-        self.footprint.touch(access.class, access.effect, access.object);
+        self.footprint.touch_internal(Effect::Read, Internal::Identity(place.address));
     }
 
     /// Performs a lock with waiting: the lock is available, or the wait has a timeout.
@@ -213,8 +213,7 @@ impl Runtime {
         }
         let user = holder.filter(|_| !held).or_else(|| self.waiter(id, place));
         self.touch_place(place, Effect::Write);
-        let access = identity(Effect::Write, place);
-        self.footprint.touch(access.class, access.effect, access.object);
+        self.footprint.touch_internal(Effect::Write, Internal::Identity(place.address));
         if let Some(user) = user.filter(|_| !self.mutant(Mutant::DestroyedUnseen)) {
             return Err(user);
         }
@@ -288,9 +287,4 @@ impl Runtime {
     fn fails_for_no_reason(&mut self, values: &[u64]) -> Result<bool, u64> {
         Ok(self.fault(FaultClass::TryLock, 1, values)? > 0)
     }
-}
-
-/// The identity of an object, independent of its holder: an object of its own in the relation.
-pub(super) fn identity(effect: Effect, place: ObjectId) -> Access {
-    Access::new(Class::Other, effect, 1 << 32 | u64::from(place.address))
 }

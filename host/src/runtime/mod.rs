@@ -21,7 +21,7 @@
 //! - `output`: what the guest prints.
 //! - `harness`: where a test begins and ends within a test harness. `by_name`: counts of faults, and of conditions that
 //!   hold `sometimes`.
-//! - `footprint`: what a step touches; [`stream`]: events for observers; [`released`]: knowledge that sync objects pass
+//! - `footprint`: what a step touches, of it what is `internal` to the runtime; [`stream`]: events for observers; [`released`]: knowledge that sync objects pass
 //!   on.
 //! - `livelock`: whether a state may be part of one; `monitors`: what must eventually happen, as the guest
 //!   states.
@@ -43,6 +43,7 @@ mod harness;
 pub mod heap;
 pub mod idle;
 mod idling;
+mod internal;
 mod lifecycle;
 mod livelock;
 mod locks;

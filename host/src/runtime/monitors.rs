@@ -7,8 +7,9 @@
 //! would ever repeat.
 
 use super::Runtime;
+use super::internal::Internal;
 use super::term::{Part, term};
-use coyote_strategies::{Class, Effect, WorkerId};
+use coyote_strategies::{Effect, WorkerId};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
@@ -176,9 +177,8 @@ impl Monitor {
 impl Runtime {
     /// Sets the heat of a monitor, for a worker.
     pub fn set_monitor(&mut self, worker: WorkerId, name: String, number: u32, heat: Heat) {
-        // Distinct from the objects of locks, annotations and budgets, which have the same class.
-        let object = 1 << 42 | u64::from(super::faults::hash(&format!("{number} {name}")));
-        self.footprint.touch(Class::Other, Effect::Write, object);
+        let monitor = Internal::Monitor(super::faults::hash(&format!("{number} {name}")));
+        self.footprint.touch_internal(Effect::Write, monitor);
         let steps = self.steps;
         self.monitors.set((name, number), heat, worker, steps);
     }

@@ -10,7 +10,7 @@
 //!
 //! Everything that the node's workers did happens before what follows the semaphore's post.
 
-use super::files::disk::OBJECT;
+use super::internal::Internal;
 use super::polled::{Driver, Polled};
 use super::stream::{HbObject, SyncKind};
 use super::worker::NodeId;
@@ -39,7 +39,7 @@ impl Runtime {
 
     /// Handles an opportunity for a crash of its node that the worker has reached.
     pub(super) fn node_may_crash(&mut self, id: WorkerId, values: &[u64]) -> Performed {
-        self.footprint.touch(Class::Other, Effect::Write, OBJECT);
+        self.footprint.touch_internal(Effect::Write, Internal::Disk);
         let node = self.worker(id).node.clone().expect("only workers of nodes have these opportunities");
         let ways = self.files.node_crash_ways(&self.of_node(&node));
         match self.fault(FaultClass::CrashNode, ways.into(), values) {

@@ -1,9 +1,10 @@
 //! Opportunities for faults: takes from budgets, and records what the step touches.
 
-use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, object, of_site};
+use super::faults::{BudgetId, FaultClass, Faults, POINT, hash, of_site};
 use super::harness::Harness;
+use super::internal::Internal;
 use super::{Request, Runtime};
-use coyote_strategies::{Class, Effect, WorkerId};
+use coyote_strategies::{Effect, WorkerId};
 
 /// The beginning of names of the SDK's own fault points; the rest is the name of the class, or of a point of a class
 /// with several points.
@@ -24,6 +25,16 @@ impl Runtime {
     /// Whether the test has begun, if there is a test harness.
     pub(super) fn has_begun(&self) -> bool {
         self.harness == Harness::None || self.in_test()
+    }
+
+    /// The name of the fault that the value decides about which the present operation needs next.
+    pub fn fault_asked(&self) -> Option<String> {
+        let kind = self.fault_asked?;
+        if let Some(class) = FaultClass::of_kind(kind) {
+            return Some(class.row().name.into());
+        }
+        let mut points = self.fault_counts.iter().map(|(name, _)| name);
+        points.find(|name| of_site(hash(name)) == kind).map(String::from)
     }
 
     /// Takes the way in which the running worker's present call fails, which was chosen just before; 0 if it
@@ -92,7 +103,7 @@ impl Runtime {
             self.look_for_quiet();
         }
         let effect = if chosen > 0 { Effect::Write } else { Effect::Read };
-        self.footprint.touch(Class::Other, effect, object(id));
+        self.footprint.touch_internal(effect, Internal::Budget(id));
         if chosen > 0 {
             self.faulted(self.faults.class(id));
         }
@@ -104,7 +115,7 @@ impl Runtime {
         for id in self.faults.ids() {
             if self.faults.state(id).0 {
                 self.faults.take(id, u32::MAX);
-                self.footprint.touch(Class::Other, Effect::Write, object(id));
+                self.footprint.touch_internal(Effect::Write, Internal::Budget(id));
             }
         }
         self.look_for_quiet();

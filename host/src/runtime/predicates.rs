@@ -13,6 +13,7 @@
 //! In the relation, a step that changes what an evaluation accessed enables the next one, as a notification does. Such
 //! steps do not commute with each other: the first one is the one that wakes.
 
+use super::internal::Internal;
 use super::predicate::Predicate;
 use super::{Performed, Request, Runtime, Wake};
 use coyote_abi::OpKind;
@@ -36,7 +37,7 @@ impl Runtime {
             // Another worker may have changed it during the evaluation, while the predicate was blocked.
             worker.wake = std::mem::take(&mut predicate.changed).then_some(Wake::Spurious);
             let key = worker.key;
-            self.footprint.touch(Class::Other, Effect::Write, object(key));
+            self.footprint.touch_internal(Effect::Write, Internal::Predicate(key));
         }
     }
 
@@ -129,7 +130,7 @@ impl Runtime {
     fn touch_predicate(&mut self, id: WorkerId) {
         let worker = self.worker(id);
         if worker.waiting && worker.request == Request::WaitUntil {
-            self.footprint.touch(Class::Other, Effect::Write, object(worker.key));
+            self.footprint.touch_internal(Effect::Write, Internal::Predicate(worker.key));
         }
     }
 
@@ -147,9 +148,4 @@ impl Runtime {
         }
         self.refresh_state(id);
     }
-}
-
-/// The wait of the worker with this key, as an object of the relation: distinct from others of its class.
-fn object(key: u64) -> u64 {
-    1 << 62 | key >> 2
 }

@@ -16,7 +16,7 @@
 use super::faults::hash;
 use super::files::Errno;
 use super::files::sockets::Look;
-use super::footprint::wait_object;
+use super::internal::Internal;
 use super::polled::{Direction, Polled, SocketFault};
 use super::stream::{HbObject, SyncKind};
 use super::{BudgetId, FaultClass, Performed, Request, Runtime, Wake, of_site};
@@ -145,7 +145,7 @@ impl Runtime {
     /// Records that a step decides what wakes the worker, if it waits for sockets.
     pub(super) fn touch_wait(&mut self, id: WorkerId) {
         if matches!(self.worker(id).request, Request::Socket { .. } | Request::Poll { .. }) {
-            self.footprint.touch(Class::Other, Effect::Write, wait_object(self.worker(id).key));
+            self.footprint.touch_internal(Effect::Write, Internal::Wait(self.worker(id).key));
         }
     }
 

@@ -27,6 +27,7 @@
 //! - Accesses of the worker-local word ([`super::worker_local_word`]).
 
 use super::heap::Change;
+use super::internal::Internal;
 use super::{FaultClass, ObjectId, Runtime};
 use crate::object_id::UseKind;
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
@@ -429,9 +430,8 @@ impl Runtime {
 
     /// Records that the running worker acquires or releases something that the runtime does not know.
     pub fn annotate(&mut self, address: u32, kind: SyncKind) {
-        // Distinct from the objects of locks, which have the same class, from 2^32 on.
         let effect = if kind.releases() { Effect::Write } else { Effect::Read };
-        self.footprint.touch(Class::Other, effect, 1 << 40 | u64::from(address));
+        self.footprint.touch_internal(effect, Internal::Annotation(address));
         self.synchronise(HbObject::Annotated(address), kind);
     }
 

@@ -184,6 +184,15 @@ impl Runtime {
         Performed::Continue(count as i64)
     }
 
+    /// The workers among which a value decides that the notification wakes next that this worker is about to make.
+    /// `values`: those chosen for it before. `None` if it makes none.
+    pub fn wakeable(&self, by: WorkerId, values: &[u64]) -> Option<Vec<WorkerId>> {
+        let Request::Notify { place, .. } = self.worker(by).request else { return None };
+        let mut waiting = self.waiters(place).to_vec();
+        values.iter().for_each(|chosen| _ = waiting.remove(*chosen as usize));
+        Some(waiting)
+    }
+
     fn waiters(&self, place: ObjectId) -> &[WorkerId] {
         let queues = if place.class == Class::Condvar { &self.sync.condvars } else { &self.sync.futexes };
         queues.get(place.address).map_or(&[], |q| q.waiters())

@@ -197,7 +197,7 @@ pub fn with_smaller_values(attempts: &mut Attempts, base: &Attempt) -> Result<Op
 /// The decisions of an attempt.
 fn path(attempts: &mut Attempts, attempt: &Attempt) -> Result<Vec<Decision>> {
     super::attempt::execute(attempts.execution, &attempt.preference)?;
-    Ok(attempts.execution.choices().iter().map(|choice| Decision::from(*choice)).collect())
+    Ok(attempts.execution.decisions())
 }
 
 /// An execution with the bug that begins with these decisions, if a random continuation has it.

@@ -25,13 +25,14 @@ pub use error::{Problem, TraceError};
 pub(crate) use file::replace_file;
 pub(crate) use read::read_worker;
 
-use crate::granules::Granules;
+use crate::granules::{Granules, Sharing};
 use crate::identity::Identity;
 pub use crate::machine::directories::HostAnswer;
 use coyote_abi::OpKind;
 use coyote_instrumenter::Location;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One schedule of one test. [`Trace::to_text`] and [`Trace::parse`] are inverses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,16 @@ pub struct Header {
     pub identity: Option<Identity>,
     /// The fingerprint of the final state. `None` if it cannot be taken.
     pub fingerprint: Option<u128>,
+}
+
+impl Header {
+    /// Which accesses are scheduling points when the iteration begins.
+    pub(crate) fn sharing(&self) -> Sharing {
+        match &self.shared {
+            None => Sharing::All,
+            Some(granules) => Sharing::Only(Arc::new(granules.clone())),
+        }
+    }
 }
 
 impl Trace {

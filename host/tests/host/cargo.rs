@@ -338,6 +338,36 @@ fn the_subcommand_of_cargo_runs_us() {
     assert_eq!(replayed.code, Some(2), "{replayed:?}");
 }
 
+/// `cargo coyote run` has two `--`: our options are behind the first one, those of the program behind the second.
+#[test]
+fn a_program_is_run() {
+    if binary().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let of = |name: &str| directory.path().join(name).to_str().unwrap().to_string();
+    std::fs::create_dir(of("src")).unwrap();
+    std::fs::write(of("Cargo.toml"), "[package]\nname = \"program\"\nedition = \"2024\"\n[workspace]\n")
+        .unwrap();
+    let source = "fn main() {\n    \
+                  std::thread::spawn(|| ()).join().unwrap();\n    \
+                  let given: Vec<String> = std::env::args().skip(1).collect();\n    \
+                  assert_eq!(given, [\"two words\", \"-i\"]);\n}\n";
+    std::fs::write(of("src/main.rs"), source).unwrap();
+    let (manifest, target, outdir) = (of("Cargo.toml"), of("target"), of("with a space"));
+    let cargo = ["run", "--manifest-path", &manifest, "--target-dir", &target, "--release"];
+    let ours = ["--", "-i", "7", "-s", "random", "-o", &outdir];
+    let explored = cargo_coyote(&[&cargo[..], &ours, &["--", "two words", "-i"]].concat());
+    assert_eq!(explored.code, Some(0), "{explored:?}");
+    assert!(
+        explored.stdout.contains("strategy random") && explored.stdout.contains(": 7 schedules"),
+        "{explored:?}"
+    );
+    let without = cargo_coyote(&[&cargo[..], &ours].concat());
+    assert_eq!(without.code, Some(2), "{without:?}");
+    assert!(std::fs::read_dir(&outdir).unwrap().count() > 0, "{without:?}");
+}
+
 /// `cargo coyote init` writes the configuration for plain `cargo test`, once.
 #[test]
 fn a_crate_is_prepared() {

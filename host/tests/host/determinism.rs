@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Iterations of each example: 3 by default, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(3, |n| n.parse().expect("a number"))
+    guest::iterations(3)
 }
 
 /// Settings with low bounds: examples that do not end would take too long otherwise.

@@ -14,6 +14,11 @@ pub fn soaking() -> bool {
     std::env::var_os("COYOTE_HOST_ITERATIONS").is_some()
 }
 
+/// Iterations of each example: `usual`, or as many as the variable that asks for soaking says.
+pub fn iterations(usual: u64) -> u64 {
+    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(usual, |n| n.parse().expect("a number"))
+}
+
 /// How much of something is tried: `usual`, or `long` when soaking.
 pub fn scaled<N>(usual: N, long: N) -> N {
     if soaking() { long } else { usual }

@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Iterations of each example under each strategy: 2 by default, 1,000 when soaking.
 fn iterations() -> u64 {
-    std::env::var("COYOTE_HOST_ITERATIONS").ok().map_or(2, |n| n.parse().expect("a number"))
+    guest::iterations(2)
 }
 
 pub fn settings() -> Settings {

@@ -240,3 +240,26 @@ fn inverted(program: &Program) -> bool {
     };
     (0..all.len()).any(|one| (0..one).any(|other| opposed(&all[one], &all[other])))
 }
+
+/// All that one iteration shows to be possible are reported, each with a trace of its own; or as many as are asked for.
+#[test]
+fn each_deadlock_has_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let nested =
+        |first, second| vec![Op::Lock(first), Op::Lock(second), Op::Unlock(second), Op::Unlock(first)];
+    let thread = |pairs: [(usize, usize); 2]| pairs.into_iter().flat_map(|(a, b)| nested(a, b)).collect();
+    let threads = vec![thread([(0, 1), (1, 2)]), thread([(1, 0), (2, 1)])];
+    let mut tester = Tester::of(guest::from_text(&module(&[Program { threads, sequential: false }])));
+    tester.traces = directory.path().into();
+    tester.budget.explore = true;
+    for (bugs_max, expected) in [(u64::MAX, 2), (1, 1)] {
+        tester.budget.bugs_max = bugs_max;
+        let result = explore(&tester, "p0");
+        assert_eq!(result.bugs.len(), expected, "{:?}", result.inversions);
+        for found in &result.bugs {
+            let trace = coyote_wasm::trace::Trace::read(&found.path).unwrap();
+            assert_eq!(trace, found.trace, "{}", found.path.display());
+            assert!(tester.replay(&trace).unwrap().reproduces(&trace), "{}", found.path.display());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Data races can be looked for in some iterations of samplers: these iterations find what the detector finds
 //! when it watches all, the others what is found without it, and nothing else changes.
 
+use super::c_programs::build;
 use super::examples;
 use super::process;
 use coyote_wasm::detect::{Detectors, Watched};
@@ -125,4 +126,56 @@ fn a_race_is_found_in_some_iterations_and_tried_again() {
         let other = run(options);
         assert!(other.stdout.contains("bug in test racy: assertion: "), "{options:?}: {}", other.stdout);
     }
+}
+
+/// Two workers that add to a counter, one of which may lose an addition; the fixed program (`-DFIXED`) adds by one
+/// operation, and has an access to a plain variable of which no assertion tells.
+const LOSES: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int counter;
+int last;
+static void add(int worker) {
+#ifdef FIXED
+    atomic_fetch_add(&counter, 1);
+    last = worker;
+#else
+    int seen = atomic_load(&counter);
+    atomic_store(&counter, seen + 1);
+#endif
+}
+static void *other(void *unused) {
+    add(1);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, other, NULL);
+    add(0);
+    pthread_join(thread, NULL);
+    assert(counter == 2);
+}
+"#;
+
+/// Also if the iteration of the trace was not watched; but not if the command line says so.
+#[test]
+fn a_fix_is_confirmed_as_other_iterations_are_watched() {
+    let Some(found) = build(LOSES, &[]) else { return };
+    let fixed = build(LOSES, &["-DFIXED"]).expect("the other one could be compiled");
+    let here = found.directory.path();
+    let run = |arguments: &[&str]| process::run(here, arguments);
+    let bug = run(&["test", "program.wasm", "--seed", "1", "--races", "off"]);
+    assert_eq!(bug.code, Some(2), "{bug:?}");
+    let trace = bug.line("  trace:  ").trim_start_matches("  trace:  ");
+    let module = fixed.module.to_str().unwrap();
+    let confirm = ["test", module, "--seed", "1", "--iterations", "40", "--confirm", trace];
+    let another = run(&confirm);
+    assert_eq!(another.code, Some(2), "{another:?}");
+    let said = another.line(". Another bug, where the trace ends with assertion: ");
+    assert!(said.contains("a data-race was found"), "{another:?}");
+    let again = another.line("  trace:  ").trim_start_matches("  trace:  ");
+    assert_eq!(run(&["replay", module, again]).code, Some(2), "{another:?}");
+    let gone = run(&[&confirm[..], &["--races", "off"]].concat());
+    assert!(gone.code == Some(0) && gone.stdout.contains(". Gone: "), "{gone:?}");
 }

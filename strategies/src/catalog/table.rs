@@ -62,8 +62,8 @@ and its number alone, unless the strategy learns; those that learn cannot be sha
 {samplers}
 While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike;
 with pct-t, in half of the iterations only when no other worker can run, for as many steps as an execution has.
-pct, pct-t, delay, surw, urw and portfolios of them scale their choices by a profiling run, the first iteration
-of the random walk.
+pct, pct-t, delay, random-depth, surw, urw and portfolios of them scale their choices by a profiling run, the first
+iteration of the random walk.
 
 Combinations:
 

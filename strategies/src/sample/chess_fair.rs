@@ -208,6 +208,10 @@ impl Strategy for ChessFair {
         format!("{}+chess-fair", as_one(&self.inner.name()))
     }
 
+    fn within(&self) -> Option<&dyn Strategy> {
+        Some(&*self.inner)
+    }
+
     fn member(&self) -> Option<String> {
         self.inner.member().map(|name| format!("{}+chess-fair", as_one(&name)))
     }
@@ -218,18 +222,6 @@ impl Strategy for ChessFair {
 
     fn fair_from(&self) -> Option<u64> {
         Some(self.timeouts_from())
-    }
-
-    fn timeouts_from(&self) -> u64 {
-        self.inner.timeouts_from()
-    }
-
-    fn independent(&self) -> bool {
-        self.inner.independent()
-    }
-
-    fn needs_profile(&self) -> bool {
-        self.inner.needs_profile()
     }
 
     fn prepare(&mut self, profile: &Profile) {

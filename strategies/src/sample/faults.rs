@@ -125,20 +125,12 @@ impl Strategy for Faults {
         self.schedules.name()
     }
 
-    fn member(&self) -> Option<String> {
-        self.schedules.member()
+    fn within(&self) -> Option<&dyn Strategy> {
+        Some(&*self.schedules)
     }
 
     fn fair(&self) -> bool {
         self.schedules.fair()
-    }
-
-    fn fair_from(&self) -> Option<u64> {
-        self.schedules.fair_from()
-    }
-
-    fn independent(&self) -> bool {
-        self.schedules.independent()
     }
 
     fn needs_profile(&self) -> bool {

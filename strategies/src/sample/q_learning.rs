@@ -14,8 +14,9 @@
 //! otherwise ending early would be the best result; the softmax subtracts the largest exponent, so that it
 //! still chooses after thousands of iterations; the hash of states neither depends on the order of workers
 //! nor loses bits; everything is reproducible from the seed on one kind of machine (exponentials may differ
-//! between others); and fault points, which here are boolean choices, have a bonus: reaching one counts as if
-//! it had been seen a quarter as often. (Coyote counts them a thousandfold, which avoids them.)
+//! between others); and states in which a value is chosen, or a worker is about to choose a boolean, have a bonus: they
+//! count as if they had been seen a quarter as often. (Coyote counts those before a fault, which is a boolean choice
+//! there, a thousandfold, which avoids them.) Faults of classes are drawn by [`crate::Faults`] and not learned.
 //!
 //! Not fair, and not independent: an iteration depends on all before it.
 
@@ -26,7 +27,7 @@ use crate::{Event, Iteration, OpKind, Pick, Strategy, Summary, View, mix};
 
 const RATE: f64 = 0.3;
 const DISCOUNT: f64 = 0.7;
-const FAULT_BONUS: f64 = 0.25;
+const VALUE_BONUS: f64 = 0.25;
 
 #[derive(Clone, Debug, Default)]
 struct State {
@@ -59,8 +60,8 @@ struct Made {
     /// The state's number.
     state: usize,
     action: u64,
-    /// Whether a worker is at a fault point in this state.
-    fault: bool,
+    /// Whether a value is chosen in this state, or a worker is about to choose a boolean.
+    chooses: bool,
 }
 
 /// See the module's documentation.
@@ -111,11 +112,11 @@ impl QLearning {
         state
     }
 
-    fn make(&mut self, state: usize, action: u64, available: u64, fault: bool) {
+    fn make(&mut self, state: usize, action: u64, available: u64, chooses: bool) {
         let known = &mut self.states[state];
         known.seen += 1;
         known.available = available;
-        self.made.push(Made { state, action, fault });
+        self.made.push(Made { state, action, chooses });
     }
 }
 
@@ -155,8 +156,8 @@ impl Strategy for QLearning {
         let known = states[state].actions.iter().map(|(action, q)| (*action as usize, *q));
         qs.with(known, |q| weights.extend(view.enabled.iter().map(|w| q(places.worker(*w)))));
         let worker = view.enabled[softmax(&mut self.weights, 0, &mut self.rng)?];
-        let fault = view.workers.iter().any(|w| w.operation.kind == OpKind::ChooseBool);
-        self.make(state, self.places.worker(worker) as u64, view.enabled.len() as u64, fault);
+        let chooses = view.workers.iter().any(|w| w.operation.kind == OpKind::ChooseBool);
+        self.make(state, self.places.worker(worker) as u64, view.enabled.len() as u64, chooses);
         self.places.picked(worker);
         Some(Pick::Step(worker))
     }
@@ -192,7 +193,7 @@ impl Strategy for QLearning {
         for pair in self.made.windows(2) {
             let [from, to] = pair else { continue };
             let next = &self.states[to.state];
-            let seen = next.seen as f64 * if to.fault { FAULT_BONUS } else { 1.0 };
+            let seen = next.seen as f64 * if to.chooses { VALUE_BONUS } else { 1.0 };
             let reward = -seen + DISCOUNT * next.best();
             self.states[from.state].update(from.action, reward);
         }

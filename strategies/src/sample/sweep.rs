@@ -1,8 +1,8 @@
 //! A sweep of faults: one iteration for each fault that the default schedule has an opportunity for.
 //!
 //! The *default schedule* is the same in every iteration: the running worker continues as long as it is
-//! enabled, then the enabled worker that was created first; timeouts fire when no worker is enabled; and
-//! values are 0. [`ChessFair`] around it makes a worker that spins yield to others. Its opportunities for
+//! enabled, then the enabled worker that was created first; a timeout fires when no worker is enabled, or has been
+//! pending for [`PATIENCE`] steps, since workers may wait by spinning for one that sleeps; and values are 0. [`ChessFair`] around it makes a worker that spins yield to others. Its opportunities for
 //! faults ([`View::fault`]) are numbered. An [`Attempt`] follows it up to one of them and strikes there with
 //! one value: once, or from there on at every opportunity of the same kind. After that the default schedule
 //! continues, or another strategy chooses.
@@ -64,7 +64,7 @@ impl Sweep {
     pub fn new(attempts: Arc<[Attempt]>, schedules: Box<dyn Strategy>) -> Sweep {
         Sweep {
             attempts,
-            default: ChessFair::new(Box::new(GoesOn)),
+            default: ChessFair::new(Box::new(GoesOn::default())),
             schedules,
             attempt: None,
             struck: None,
@@ -101,6 +101,10 @@ impl Strategy for Sweep {
         format!("sweep, then {}", self.schedules.name())
     }
 
+    fn within(&self) -> Option<&dyn Strategy> {
+        Some(&*self.schedules)
+    }
+
     fn member(&self) -> Option<String> {
         match self.attempt {
             Some(attempt) if attempt.sampled => {
@@ -114,8 +118,9 @@ impl Strategy for Sweep {
         self.attempt.is_none_or(|attempt| !attempt.sampled) || self.schedules.fair()
     }
 
-    fn needs_profile(&self) -> bool {
-        self.schedules.needs_profile()
+    /// In the default schedule, timeouts wait for long; and when the other strategy begins is not known before.
+    fn fair_from(&self) -> Option<u64> {
+        None
     }
 
     fn prepare(&mut self, profile: &Profile) {
@@ -160,8 +165,15 @@ impl Strategy for Sweep {
     }
 }
 
+/// Steps for which workers can go on while a timeout is pending.
+pub const PATIENCE: u64 = 1_000;
+
 /// The default schedule without the handling of spins.
-struct GoesOn;
+#[derive(Default)]
+struct GoesOn {
+    /// Steps since a timeout is pending, or the last one has fired.
+    waited: u64,
+}
 
 impl Strategy for GoesOn {
     fn name(&self) -> String {
@@ -172,12 +184,22 @@ impl Strategy for GoesOn {
         false
     }
 
-    fn begin(&mut self, _: Iteration) {}
+    fn begin(&mut self, _: Iteration) {
+        self.waited = 0;
+    }
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let running = view.current.filter(|worker| view.can_step(*worker));
         let worker = running.or_else(|| view.enabled.first().copied());
-        worker.map(Pick::Step).or(view.timeout.map(Pick::Timeout))
+        self.waited = if view.timeout.is_some() { self.waited + 1 } else { 0 };
+        let pick = match view.timeout {
+            Some(sleeper) if worker.is_none() || self.waited > PATIENCE => Pick::Timeout(sleeper),
+            _ => Pick::Step(worker?),
+        };
+        if let Pick::Timeout(_) = pick {
+            self.waited = 0;
+        }
+        Some(pick)
     }
 
     fn value(&mut self, _: u64, _: &View) -> Option<u64> {

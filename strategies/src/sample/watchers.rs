@@ -27,24 +27,12 @@ impl Strategy for Watchers {
         self.schedules.name()
     }
 
-    fn member(&self) -> Option<String> {
-        self.schedules.member()
+    fn within(&self) -> Option<&dyn Strategy> {
+        Some(&*self.schedules)
     }
 
     fn fair(&self) -> bool {
         self.schedules.fair()
-    }
-
-    fn fair_from(&self) -> Option<u64> {
-        self.schedules.fair_from()
-    }
-
-    fn independent(&self) -> bool {
-        self.schedules.independent()
-    }
-
-    fn needs_profile(&self) -> bool {
-        self.schedules.needs_profile()
     }
 
     // The random walk of the profiling run does not treat watchers in this way: the default of

@@ -4,7 +4,8 @@ use super::programs::program;
 use super::sampling::{profile, run};
 use coyote_strategies::catalog::{SAMPLERS, table};
 use coyote_strategies::{
-    Context, Iteration, Operation, Pending, Pick, Status, Strategy, View, WorkerId, WorkerState, by_name,
+    Context, Faults, Iteration, Operation, Pending, Pick, Status, Strategy, Sweep, View, Watchers, WorkerId,
+    WorkerState, by_name,
 };
 
 pub const CONTEXT: Context = Context { unfair_steps_max: 10_000 };
@@ -143,6 +144,30 @@ fn every_value_comes_up() {
         // Uniform: one of six values is missed by 200 draws with probability 1e-15.
         assert_eq!(seen.len(), 6, "{name}: {seen:?}");
     }
+}
+
+/// A strategy around another one says the same about iterations, unless it changes that: the runs of one that learns stay
+/// in their order, and what is not fair yet is not called fair.
+#[test]
+fn what_is_around_a_strategy_says_what_it_says() {
+    let told = |strategy: &dyn Strategy| {
+        (strategy.independent(), strategy.timeouts_from(), strategy.fair_from(), strategy.member())
+    };
+    for name in names() {
+        let begun = |mut strategy: Box<dyn Strategy>| {
+            strategy.begin(Iteration { seed: 9, index: 0 });
+            strategy
+        };
+        let plain = told(&*begun(make(&name)));
+        let around: [Box<dyn Strategy>; 2] =
+            [Box::new(Faults::new(make(&name), 1)), Box::new(Watchers::new(make(&name)))];
+        for strategy in around {
+            assert_eq!(told(&*begun(strategy)), plain, "{name}");
+        }
+        let sweep = begun(Box::new(Sweep::new([].into(), make(&name))));
+        assert_eq!((sweep.independent(), sweep.fair_from()), (plain.0, None), "{name}");
+    }
+    assert!(names().iter().any(|name| !make(name).independent()));
 }
 
 /// One rule for all of them, from a step on that is 0 for most.

@@ -63,19 +63,14 @@ impl Teller {
         Teller { with_history, ..self }
     }
 
-    /// Creates the story of a bug, and uses the names of objects in the descriptions of its workers. `decisive`: the
-    /// number, from 1, of the step that decided the bug, if it is known. There is no story if the schedule has too many
-    /// steps.
+    /// Creates the story of a bug, and uses the names of objects in the descriptions of its workers. There is no story if
+    /// the schedule has too many steps.
     ///
     /// # Errors
     /// The machine's: internal errors, or errors of the environment.
-    pub fn tell(
-        &mut self,
-        execution: &mut Execution,
-        found: &mut FoundBug,
-        decisive: Option<u64>,
-    ) -> Result<(), MachineError> {
+    pub fn tell(&mut self, execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
         let trace = &found.trace;
+        let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         let (recorder, recorded) = Recorder::new(self.with_history);
         let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
         let recording = recorded.take();

@@ -225,14 +225,14 @@ impl Scheduler {
         !accesses.iter().all(allowed) || self.runtime.stream.wants(Interest::VETOES)
     }
 
-    /// Asks detectors about the announced operation: the finding if the worker must not execute it.
-    #[inline]
     /// Whether an observer wants the stack of the running worker at its next step.
     pub(super) fn wants_stack(&self, operation: OpKind, context: &Context) -> bool {
         self.runtime.stream.wants(Interest::STACKS)
             && context.observers.want_stack(self.runtime.steps() + 1, operation)
     }
 
+    /// Asks detectors about the announced operation: the finding if the worker must not execute it.
+    #[inline]
     pub(super) fn veto(
         &self,
         worker: WorkerId,

@@ -4,7 +4,7 @@ use crate::plural::counted;
 use crate::report::build::shell;
 use crate::report::frames;
 use crate::report::model::{BugReport, PassingReport};
-use crate::results::{Decisive, Instead, Rate, Shrinking};
+use crate::results::{Decisive, Instead, Meaning, Rate, Shrinking};
 use crate::trace::Decision;
 use std::fmt::Write;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
         ));
     }
     if let Some(passing) = &explanation.passing {
-        facts.push(("instead", instead(passing)));
+        facts.push(("instead", instead(bug, passing)));
     }
     if let Some(shrinking) = &explanation.shrinking {
         facts.push(("smallest", smallest(shrinking)));
@@ -64,7 +64,14 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
             format!("worker {worker}, {}{place}", kind.name())
         }
         Some(Decision::Timeout { worker }) => format!("the timeout of worker {worker}"),
-        Some(Decision::Value { value, bound }) => format!("{value} chosen of 0..{bound}"),
+        Some(Decision::Value { value, bound }) => match &decisive.meaning {
+            Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(*value as usize) => {
+                format!("{title} is woken, 1 of {} that wait", titles.len())
+            }
+            Some(Meaning::Fault { name }) if *value > 0 => format!("fault `{name}` happens"),
+            Some(Meaning::Fault { name }) => format!("fault `{name}` does not happen, though it could"),
+            _ => format!("{value} chosen of 0..{bound}"),
+        },
         None => String::new(),
     };
     let of = |rate: Rate| match rate {
@@ -81,13 +88,22 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
 }
 
 /// The other choice with which the schedule passes.
-fn instead(passing: &PassingReport) -> String {
+fn instead(bug: &BugReport, passing: &PassingReport) -> String {
+    let meaning = bug.explanation.decisive.as_ref().and_then(|decisive| decisive.meaning.as_ref());
     let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
     match &passing.instead {
         Instead::Step { title, .. } => format!("{passes} with a step of {title} before it"),
         Instead::RunsOn { title, .. } => format!("{passes} if {title} first goes on as far as it can"),
         Instead::Timeout { title, .. } => format!("{passes} if the timeout of {title} fires first"),
-        Instead::Value { value, was, .. } => format!("{passes} with {value} chosen there, not {was}"),
+        Instead::Value { value, was, .. } => match meaning {
+            Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(*value as usize) => {
+                format!("{passes} if {title} is woken there")
+            }
+            Some(Meaning::Fault { name }) if *value == 0 => format!("{passes} without fault `{name}`"),
+            Some(Meaning::Fault { name }) if *was == 0 => format!("{passes} with fault `{name}` there"),
+            Some(Meaning::Fault { name }) => format!("{passes} if fault `{name}` happens in another way"),
+            None | Some(Meaning::Wakes { .. }) => format!("{passes} with {value} chosen there, not {was}"),
+        },
     }
 }
 

@@ -257,15 +257,6 @@ fn class_of(point: &str) -> Option<FaultClass> {
     (!rest.is_empty()).then_some(class)
 }
 
-/// The object of a budget in the relation.
-pub fn object(id: BudgetId) -> u64 {
-    const OBJECTS: u64 = 1 << 41;
-    match id {
-        BudgetId::Class(class) => OBJECTS | class as u64,
-        BudgetId::Point(index) => OBJECTS | 1 << 16 | u64::from(index),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

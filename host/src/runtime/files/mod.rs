@@ -227,9 +227,10 @@ impl Files {
         Arc::make_mut(&mut self.table).add(Open::Host { descriptor, preopened: Some(name.into()) })
     }
 
-    /// Whether this descriptor is open.
-    pub fn is_open(&self, descriptor: u32) -> bool {
-        self.table.open.contains_key(&descriptor)
+    /// Whether this descriptor is that of a file or directory: not of a stream, nor of a socket, nor closed.
+    pub fn is_file(&self, descriptor: u32) -> bool {
+        let open = self.table.open.contains_key(&descriptor);
+        open && !self.is_stream(descriptor) && !self.is_socket(descriptor)
     }
 
     /// Whether this descriptor is a standard stream: calls on it are no scheduling points.

@@ -1,10 +1,11 @@
 //! The state during one call. What the call touches is recorded, object by object.
 
-use super::disk::{self, Change, Origin};
+use super::disk::{Change, Origin};
 use super::{Answer, Call, Errno, Files, Ino, Inode, Node, Open, Served, Tree, content};
 use crate::runtime::Stream;
 use crate::runtime::clock::Clock;
 use crate::runtime::footprint::Footprint;
+use crate::runtime::internal::Internal;
 use crate::runtime::polled::SocketFault;
 use coyote_strategies::{Class, Effect, WorkerId};
 use std::collections::BTreeMap;
@@ -306,7 +307,7 @@ impl Session<'_> {
     /// Records a change that a crash may lose: changes of different queues commute, but not with a crash.
     pub(super) fn changed(&mut self, change: impl FnOnce() -> Change) {
         if let Some(disk) = &mut self.files.disk {
-            self.footprint.touch(Class::Other, Effect::Read, disk::OBJECT);
+            self.footprint.touch_internal(Effect::Read, Internal::Disk);
             Arc::make_mut(disk).changed(change(), self.origin.clone());
         }
     }
@@ -325,7 +326,7 @@ impl Session<'_> {
     pub(super) fn sync_inode(&mut self, inode: Ino, data_alone: bool) {
         if let Some(disk) = &mut self.files.disk {
             // The durable state depends on all earlier changes, by any worker.
-            self.footprint.touch(Class::Other, Effect::Write, disk::OBJECT);
+            self.footprint.touch_internal(Effect::Write, Internal::Disk);
             Arc::make_mut(disk).sync(inode, data_alone);
         }
     }

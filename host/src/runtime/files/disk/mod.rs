@@ -36,9 +36,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The object of the disk in the relation, which differs from all others.
-pub const OBJECT: u64 = 1 << 42;
-
 /// See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct Disk {
