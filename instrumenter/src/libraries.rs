@@ -52,8 +52,19 @@ pub const ALLOCATORS: &[&str] = &[
 /// which are pure.
 pub const CHECKERS: &[&str] = &["coyote::linearize::check::search*", "coyote_linearize_search"];
 
-/// Rust's test harness, in a program that runs it: its own work is no part of a test.
-pub const HARNESS: &[&str] = &["test::*", "<test::*", "getopts::*", "<getopts::*"];
+/// Rust's test harness, in a program that runs it: its own work is no part of a test. Of two crates.
+pub const HARNESS: [(&str, &[&str]); 2] =
+    [("test", &["test::*", "<test::*"]), ("getopts", &["getopts::*", "<getopts::*"])];
+
+/// The harness by the names of its modules and functions, in a program whose own crate is called `test` too, as is that of
+/// `tests/test.rs`.
+pub const HARNESS_BESIDE_TEST: &[&str] = &[
+    "{,<}test::{bench,cli,console,event,formatters,helpers,options,stats,term,test_result,time,types}::*",
+    "test::{test_main,test_main_with_exit_callback,test_main_static,test_main_static_abort}{,::*}",
+    "test::{run_test,run_tests,run_test_in_process,run_test_in_spawned_subprocess,spawn_test_subprocess}{,::*}",
+    "test::{filter_tests,make_owned_test,convert_benchmarks_to_tests,assert_test_result,fold_err}{,::*}",
+    "test::{__rust_begin_short_backtrace,print_merged_doctests_times}{,::*}",
+];
 
 /// Stdio of a libc that was built without threads. Not applied to a module that
 /// imports `wasi.thread-spawn`: its libc locks, and the locks may block.

@@ -1,5 +1,6 @@
 //! Rust's test harness, known by the names of its functions.
 
+use crate::libraries::{HARNESS, HARNESS_BESIDE_TEST};
 use crate::names::is_one_of;
 use wasmparser::{KnownCustom, Name, Parser, Payload};
 
@@ -24,6 +25,20 @@ pub fn runs_libtest(wasm: &[u8]) -> bool {
     functions.flatten().map_while(Result::ok).any(|function| is_main(function.name))
 }
 
+/// Patterns of the harness's functions among functions with these names. The program's own crate may have the name of one
+/// of the harness's; only the program has a function `main`.
+pub(crate) fn patterns<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
+    let is_own =
+        |crate_name: &str| names.clone().any(|name| is_one_of(name, &[&format!("{crate_name}::main")]));
+    let of = |(crate_name, all): (&str, &'static [&'static str])| match is_own(crate_name) {
+        false => all,
+        true if crate_name == "test" => HARNESS_BESIDE_TEST,
+        // It only reads arguments.
+        true => &[],
+    };
+    HARNESS.into_iter().flat_map(of).copied().collect()
+}
+
 /// Whether this is the name of the function through which the harness calls a test.
 pub fn calls_test(name: &str) -> bool {
     is_one_of(name, &["test::__rust_begin_short_backtrace"])
@@ -32,6 +47,7 @@ pub fn calls_test(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::scope::Scope;
 
     #[test]
     fn the_harness_is_known_by_its_mangled_names() {
@@ -45,5 +61,27 @@ mod tests {
         let generic = "_RINvCsaa7Yx8xKdDf_4test28___rust_begin_short_backtraceINtNtCscFLQViUS3Yz_4core6result\
                        6ResultuNtNtCsdnZ9ZgO8gZC_5alloc6string6StringEFEBQ_EB2_";
         assert!(calls_test(generic));
+    }
+
+    #[test]
+    fn a_program_may_have_the_name_of_the_harness() {
+        let main_of =
+            |crate_name: &str| format!("_ZN{}{crate_name}4main17h0123456789abcdefE", crate_name.len());
+        let patterns = |name: &str| {
+            let mains = ["_ZN4test16test_main_static17h0123456789abcdefE".to_string(), main_of(name)];
+            Scope::new(patterns(mains.iter().map(String::as_str)).into_iter()).unwrap()
+        };
+        let is_left_out = |of: &str, name: &str| patterns(of).matching(&[name.to_string()]).is_some();
+        for name in [
+            "test::run_tests",
+            "test::run_tests::{{closure}}",
+            "<test::types::TestId as core::fmt::Debug>::fmt",
+        ] {
+            assert!(is_left_out("app", name) && is_left_out("test", name), "{name}");
+        }
+        for name in ["test::increment", "test::increment::{{closure}}", "test::main"] {
+            assert!(is_left_out("app", name) && !is_left_out("test", name), "{name}");
+        }
+        assert!(is_left_out("test", "getopts::Options::parse") && !is_left_out("getopts", "getopts::get"));
     }
 }

@@ -9,6 +9,7 @@ use crate::runtime::files::Errno;
 use crate::runtime::{BudgetId, FaultClass, Jumps, Request, of_site};
 use coyote_abi::file;
 use coyote_abi::rt::{self, FaultHook};
+use coyote_strategies::{Class, Effect};
 use wasmtime::{Caller, Linker, Result};
 
 /// Number of alternative streams of random bytes for a worker: few, so that a search can visit them.
@@ -56,15 +57,18 @@ pub fn file_call(guest: &mut Guest, descriptor: u32, what: u32, site: i32) -> (i
 }
 
 /// The class of the fault that may happen now, and the number of its ways.
-fn opportunity(host: &Host, hook: FaultHook, object: u32, what: u32) -> Option<(FaultClass, u32)> {
-    let runtime = &host.scheduler.runtime;
+fn opportunity(host: &mut Host, hook: FaultHook, object: u32, what: u32) -> Option<(FaultClass, u32)> {
     let worker = host.scheduler.running?;
+    let runtime = &mut host.scheduler.runtime;
+    if hook == FaultHook::File {
+        runtime.footprint.touch(Class::Descriptor, Effect::Read, object.into());
+    }
     let (class, ways) = match hook {
         // A call on a closed descriptor fails by itself; sockets have faults of their own.
         FaultHook::File if !runtime.files.is_file(object) => return None,
         FaultHook::File => (FaultClass::Io, failures::ways(file::CALLS[what as usize].name).len() as u32),
         FaultHook::Clock => (FaultClass::Clock, Jumps::ways(object)),
-        FaultHook::Random if runtime.faults().budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),
+        FaultHook::Random if runtime.look_at_budget(FaultClass::Random) > 0 => (FaultClass::Random, 2),
         FaultHook::Random if runtime.may_fail(FaultClass::Seed) => (FaultClass::Seed, STREAMS),
         FaultHook::Random => (FaultClass::Random, 2),
         // An atomic section does not wait for other workers.

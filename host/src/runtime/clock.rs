@@ -164,9 +164,10 @@ impl Clock {
         (*now_ns, *reads, *reader)
     }
 
-    /// Pending timeouts as spans from now, for the fingerprint.
+    /// Pending timeouts as spans from now, for the fingerprint. Those of timeouts that are due wrap around: which of them
+    /// comes first depends on when they would have come.
     pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
-        self.timers.iter().map(|(d, _, w)| (d.saturating_sub(self.now_ns), *w))
+        self.timers.iter().map(|(d, _, w)| (d.wrapping_sub(self.now_ns), *w))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Runtime;
 use super::awaits::Awaits;
 use super::idling::Idling;
+use super::internal::Internal;
 use super::polled::{Driver, Polled};
 use super::worker::{Request, Start, Worker};
 use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
@@ -92,6 +93,10 @@ impl Runtime {
         self.stand(id, WorkerState::Enabled);
         if let Some(parent) = parent {
             self.touch_worker(Class::Birth, Effect::Enable, id);
+            let handle = self.worker(id).handle;
+            self.footprint.touch_internal(Effect::Write, Internal::Handle(handle));
+            // Whoever wakes drivers wakes those of the workers that exist.
+            self.footprint.touch_internal(Effect::Read, Internal::Drivers);
             self.happened(Event::Spawned { parent, child: id });
         }
         id

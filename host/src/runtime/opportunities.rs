@@ -22,6 +22,12 @@ impl Runtime {
         self.faults.has(class) && self.has_begun()
     }
 
+    /// The budget of a class, in the step of the running worker.
+    pub fn look_at_budget(&mut self, class: FaultClass) -> u32 {
+        self.footprint.touch_internal(Effect::Read, Internal::Budget(BudgetId::Class(class)));
+        self.faults.budget(class)
+    }
+
     /// Whether the test has begun, if there is a test harness.
     pub(super) fn has_begun(&self) -> bool {
         self.harness == Harness::None || self.in_test()

@@ -44,6 +44,24 @@ impl Runtime {
         let (low, _) = self.worker(worker).start.stack?;
         (low <= address).then_some(worker)
     }
+
+    /// The worker that was created with a stack in the same block of the heap, but not in the stack itself: libraries of
+    /// threads keep there what they know of a thread.
+    pub fn thread_at(&self, address: u32) -> Option<WorkerId> {
+        if self.stack_at(address).is_some() {
+            return None;
+        }
+        let block = self.heap.block_around(address)?;
+        let all = block.address..=block.address.saturating_add(block.bytes);
+        let holds = |id: &WorkerId| {
+            let stack = self.worker(*id).start.stack;
+            stack.is_some_and(|(low, high)| {
+                all.contains(&low) && all.contains(&high) && !(low..high).contains(&address)
+            })
+        };
+        // The memory of an ended thread may be that of a later one.
+        self.ids().filter(holds).last()
+    }
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ fn check(artifact: &Arc<Artifact>, test: &Test, settings: &Settings, traces: &Pa
         execution.begin().unwrap();
         let place = place(&execution);
         let expected = by_brute_force(&mut execution, place);
-        let swept = sweep::prepare(&plan, 0).unwrap();
+        let swept = sweep::prepare(&plan, 0, &AtomicBool::new(false)).unwrap();
         assert_eq!(swept.attempts.len(), expected.len(), "{}", test.name);
         let mut strategy: Box<dyn Strategy> = Box::new(Sweep::new(swept.attempts.clone(), walk(&bounds)));
         for (number, expected) in expected.iter().enumerate() {

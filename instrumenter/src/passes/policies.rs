@@ -9,9 +9,8 @@ use crate::analysis::Analyses;
 use crate::analysis::calls::{self, Calls};
 use crate::analysis::scope::{Scope, library_names};
 use crate::draft::{Draft, PointPolicy};
-use crate::libraries::{
-    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, EXCUSED, HARNESS, UNTOLD,
-};
+use crate::libraries::{ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, EXCUSED, UNTOLD};
+use crate::libtest;
 use crate::names::names_of;
 use crate::options::Options;
 use std::collections::BTreeSet;
@@ -50,7 +49,7 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn new(options: &Options, unguarded: bool, libtest: bool) -> Result<Patterns, Error> {
+    fn new(options: &Options, unguarded: bool, harness: &[&str]) -> Result<Patterns, Error> {
         let strings = |patterns: &'static [&'static str]| patterns.iter().copied();
         let user = |patterns: &[String]| Scope::new(patterns.iter().map(String::as_str));
         let with_threads = if options.atomic_defaults { ATOMIC } else { &[] };
@@ -60,7 +59,7 @@ impl Patterns {
             atomic.push((*kind, Scope::new(strings(patterns))?));
         }
         atomic.push((AtomicKind::User, user(&options.atomic_fns)?));
-        let own = C_SDK.iter().chain(EXCUSED).chain(if libtest { HARNESS } else { &[] }).copied();
+        let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
         Ok(Patterns {
             atomic,
             operations: Scope::new(strings(C_SDK_OPERATIONS))?,
@@ -93,7 +92,9 @@ impl Patterns {
 
 fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let unguarded = draft.options.atomic_defaults && !draft.original.wasi_threads;
-    let patterns = Patterns::new(draft.options, unguarded, draft.original.libtest)?;
+    let names = draft.original.functions.iter().map(|function| function.name.as_str());
+    let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
+    let patterns = Patterns::new(draft.options, unguarded, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let untold = Scope::new(UNTOLD.iter().copied())?;
     for id in draft.guest_functions() {

@@ -5,6 +5,7 @@ use crate::report::build::shell;
 use crate::report::frames;
 use crate::report::model::{BugReport, PassingReport};
 use crate::results::{Decisive, Instead, Meaning, Rate, Shrinking};
+use crate::runtime::FaultClass;
 use crate::trace::Decision;
 use std::fmt::Write;
 use std::path::Path;
@@ -64,14 +65,7 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
             format!("worker {worker}, {}{place}", kind.name())
         }
         Some(Decision::Timeout { worker }) => format!("the timeout of worker {worker}"),
-        Some(Decision::Value { value, bound }) => match &decisive.meaning {
-            Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(*value as usize) => {
-                format!("{title} is woken, 1 of {} that wait", titles.len())
-            }
-            Some(Meaning::Fault { name }) if *value > 0 => format!("fault `{name}` happens"),
-            Some(Meaning::Fault { name }) => format!("fault `{name}` does not happen, though it could"),
-            _ => format!("{value} chosen of 0..{bound}"),
-        },
+        Some(Decision::Value { value, bound }) => chosen(decisive.meaning.as_ref(), *value, *bound),
         None => String::new(),
     };
     let of = |rate: Rate| match rate {
@@ -95,16 +89,46 @@ fn instead(bug: &BugReport, passing: &PassingReport) -> String {
         Instead::Step { title, .. } => format!("{passes} with a step of {title} before it"),
         Instead::RunsOn { title, .. } => format!("{passes} if {title} first goes on as far as it can"),
         Instead::Timeout { title, .. } => format!("{passes} if the timeout of {title} fires first"),
-        Instead::Value { value, was, .. } => match meaning {
-            Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(*value as usize) => {
-                format!("{passes} if {title} is woken there")
-            }
-            Some(Meaning::Fault { name }) if *value == 0 => format!("{passes} without fault `{name}`"),
-            Some(Meaning::Fault { name }) if *was == 0 => format!("{passes} with fault `{name}` there"),
-            Some(Meaning::Fault { name }) => format!("{passes} if fault `{name}` happens in another way"),
-            None | Some(Meaning::Wakes { .. }) => format!("{passes} with {value} chosen there, not {was}"),
-        },
+        Instead::Value { value, was, .. } => format!("{passes} {}", with_another(meaning, *value, *was)),
     }
+}
+
+/// What a chosen value decided.
+fn chosen(meaning: Option<&Meaning>, value: u64, bound: u64) -> String {
+    match meaning {
+        Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(value as usize) => {
+            format!("{title} is woken, 1 of {} that wait", titles.len())
+        }
+        Some(Meaning::Fault { name }) if value == 0 => {
+            format!("fault `{name}` does not happen, though it could")
+        }
+        Some(Meaning::Fault { name }) if is_stale(name) => {
+            "what is read or stored is not the newest (`--memory weak`)".into()
+        }
+        Some(Meaning::Fault { name }) => format!("fault `{name}` happens"),
+        None | Some(Meaning::Wakes { .. }) => format!("{value} chosen of 0..{bound}"),
+    }
+}
+
+/// With what else a schedule passes, if another value `was` chosen in the trace.
+fn with_another(meaning: Option<&Meaning>, value: u64, was: u64) -> String {
+    match meaning {
+        Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(value as usize) => {
+            format!("if {title} is woken there")
+        }
+        Some(Meaning::Fault { name }) if value == 0 && is_stale(name) => {
+            "if the newest is read or stored there".into()
+        }
+        Some(Meaning::Fault { name }) if value == 0 => format!("without fault `{name}`"),
+        Some(Meaning::Fault { name }) if was == 0 => format!("with fault `{name}` there"),
+        Some(Meaning::Fault { name }) => format!("if fault `{name}` happens in another way"),
+        None | Some(Meaning::Wakes { .. }) => format!("with {value} chosen there, not {was}"),
+    }
+}
+
+/// Whether a fault is one of weak memory, which no user would call so.
+fn is_stale(name: &str) -> bool {
+    name == FaultClass::Stale.row().name
 }
 
 /// The size of the schedule, and what is known about smaller ones.

@@ -2,7 +2,6 @@
 
 use super::Errno;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Size of a block in bytes.
@@ -11,22 +10,11 @@ pub const BLOCK: u64 = 4096;
 /// The largest size of a file, which may be a hole: as on a small ext4.
 const BYTES_MAX: u64 = 1 << 43;
 
-/// A file's bytes. A block that is missing holds zeros.
-#[derive(Clone, Debug, Default)]
+/// A file's bytes. A block that is missing holds zeros; one of zeros that were written takes space.
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Content {
     bytes: u64,
     blocks: BTreeMap<u64, Arc<[u8; BLOCK as usize]>>,
-}
-
-/// Equal bytes have equal hashes, whether zeros are stored or not.
-impl Hash for Content {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.bytes.hash(hasher);
-        for (number, block) in self.blocks.iter().filter(|(_, b)| b.iter().any(|byte| *byte != 0)) {
-            number.hash(hasher);
-            hasher.write(&block[..]);
-        }
-    }
 }
 
 impl Content {

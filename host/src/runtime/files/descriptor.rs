@@ -1,6 +1,7 @@
 //! Calls on open descriptors.
 
 use super::call::NONBLOCK;
+use super::content::BLOCK;
 use super::disk::Change;
 use super::{Answer, Call, Errno, Ino, Node, Open, Session, Standard};
 
@@ -54,7 +55,8 @@ impl Session<'_> {
         };
         let mut at = position;
         if !bytes.is_empty() {
-            at = self.change_content(inode, |content, space| {
+            let wanted = bytes.len() as u64 + 2 * BLOCK;
+            at = self.change_content(inode, wanted, |content, space| {
                 let at = if flags & APPEND != 0 { content.bytes() } else { position };
                 content.write(at, bytes, space).map(|()| at)
             })?;
@@ -125,7 +127,7 @@ impl Session<'_> {
 
     /// Sets a file's size, which `size` computes from the present one.
     pub(super) fn resize(&mut self, inode: Ino, size: impl FnOnce(u64) -> u64) -> Result<(), Errno> {
-        let bytes = self.change_content(inode, |content, _| {
+        let bytes = self.change_content(inode, 0, |content, _| {
             let bytes = size(content.bytes());
             content.resize(bytes).map(|()| bytes)
         })?;

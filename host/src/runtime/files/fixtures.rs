@@ -55,6 +55,7 @@ impl Files {
         tree.taken += space;
         tree.inode_mut(number).links = 1;
         tree.entries_mut(parent).insert(super::key(name), number);
+        self.wanted += space + super::INODE_BYTES;
         Ok(())
     }
 }

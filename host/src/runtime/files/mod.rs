@@ -174,6 +174,8 @@ pub struct Files {
     table: Arc<Table>,
     /// Bound on [`Tree::taken`].
     space: u64,
+    /// All space that was ever wanted, whether there was room or not: what is taken is never more.
+    wanted: u64,
     /// The state of the disk, with faults of class `crash`.
     disk: Option<Arc<Disk>>,
     sockets: Arc<Sockets>,
@@ -204,6 +206,7 @@ impl Files {
             tree: Arc::default(),
             table: Arc::default(),
             space,
+            wanted: INODE_BYTES,
             disk: None,
             sockets: Arc::default(),
             socket_events: sockets::Events::default(),

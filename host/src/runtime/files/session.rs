@@ -225,13 +225,15 @@ impl Session<'_> {
         self.files.tree_mut().inode_mut(number)
     }
 
-    /// Changes the bytes of a file and stamps it. `change` gets the space that is left.
+    /// Changes the bytes of a file and stamps it. `change` gets the space that is left, and takes at most `wanted` bytes
+    /// of it.
     pub(super) fn change_content<R>(
         &mut self,
         number: Ino,
+        wanted: u64,
         change: impl FnOnce(&mut content::Content, u64) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
-        let left = self.space_left();
+        let left = self.space_left(wanted);
         let now = self.now();
         self.footprint.touch(Class::File, Effect::Write, number);
         let tree = self.files.tree_mut();
@@ -247,18 +249,19 @@ impl Session<'_> {
         result
     }
 
-    /// Returns the space that is left. Taking and returning space commute while less than half of it is
-    /// taken; beyond that, the order may decide which worker gets the rest.
-    pub(super) fn space_left(&mut self) -> u64 {
-        let (taken, space) = (self.tree().taken, self.files.space);
-        let effect = if taken >= space / 2 { Effect::Write } else { Effect::Read };
+    /// Returns the space that is left, for a call that takes at most `wanted` bytes of it, or returns some. Such calls
+    /// commute as long as there is room for all that was ever wanted; beyond that, the order may decide which worker gets
+    /// the rest.
+    pub(super) fn space_left(&mut self, wanted: u64) -> u64 {
+        self.files.wanted = self.files.wanted.saturating_add(wanted);
+        let effect = if self.files.wanted > self.files.space { Effect::Write } else { Effect::Read };
         self.footprint.touch(Class::File, effect, SPACE);
-        space.saturating_sub(taken)
+        self.files.space.saturating_sub(self.tree().taken)
     }
 
     /// Creates an inode under a name that is free.
     pub(super) fn create(&mut self, directory: Ino, name: &str, node: Node) -> Result<Ino, Errno> {
-        if self.space_left() < super::INODE_BYTES {
+        if self.space_left(super::INODE_BYTES) < super::INODE_BYTES {
             return Err(Errno::NOSPC);
         }
         let now = self.now();
@@ -298,7 +301,7 @@ impl Session<'_> {
         let is_it = |open: &Open| matches!(open, Open::File { inode, .. } | Open::Directory { inode, .. } if *inode == number);
         let open = self.files.table.open.values().any(is_it);
         if !open && self.look(number).links == 0 {
-            self.space_left();
+            self.space_left(0);
             self.change(number);
             self.files.tree_mut().remove(number);
         }
