@@ -227,7 +227,7 @@ pub(crate) fn doing(
             format!("waits at the {place}, where {arrived} of {count} have arrived")
         }
         Request::FutexWait { address, .. } if blocked && let Some(thread) = runtime.thread_at(address) => {
-            format!("waits for {}, as a join does", runtime.title(thread))
+            format!("waits for the end of {}", runtime.title(thread))
         }
         Request::FutexWait { address, .. } if blocked => {
             format!("waits to be woken at the {}", name(ObjectId { class: Class::Futex, address }))

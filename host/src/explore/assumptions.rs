@@ -7,7 +7,8 @@ use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
 use crate::results::{
-    NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch,
+    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TIES_IN_ORDER, TestResult,
+    WHOLE_MESSAGES, Watch,
 };
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
@@ -142,6 +143,12 @@ pub(super) fn assumptions(
     }
     if result.incidents.spurious_left_out {
         assumptions.push(NO_SPURIOUS.into());
+    }
+    if result.incidents.timeouts_tied {
+        assumptions.push(TIES_IN_ORDER.into());
+    }
+    if result.incidents.clock_looked_at {
+        assumptions.push(LOOKS_AT_ONCE.into());
     }
     let suppressed = result.races.iter().filter(|seen| seen.race.suppressed_by.is_some()).count() as u64;
     let noted = result.races.len() as u64 - suppressed;

@@ -62,7 +62,9 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
             gaps.push("it stopped where there is no verdict".into());
         }
         Stop::Bug => gaps.push("it stopped at a bug".into()),
-        Stop::Iterations if !search.exhausted => gaps.push("the number of executions is used up".into()),
+        Stop::Iterations if !search.exhausted => gaps.push(
+            "the number of executions is used up (--iterations, which counts those of all runs)".into(),
+        ),
         _ => {}
     }
     if counts.cut {

@@ -16,6 +16,12 @@ pub struct Incidents {
     /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
     #[serde(default)]
     pub spurious_left_out: bool,
+    /// Whether two timeouts were pending that end at the same time: that of the lower worker fires first.
+    #[serde(default)]
+    pub timeouts_tied: bool,
+    /// Whether a worker looked at the clock when time may have passed since its last step: it looks at once.
+    #[serde(default)]
+    pub clock_looked_at: bool,
     /// Sentences about what was needed and this tool does not support, with advice: no verdict on the test.
     pub limits: BTreeSet<String>,
     /// Functions that the guest called and that are not implemented.
@@ -40,6 +46,8 @@ impl Incidents {
             memory_refused,
             asked_random,
             spurious_left_out,
+            timeouts_tied,
+            clock_looked_at,
             limits,
             refused_calls,
             left_blocked,
@@ -50,6 +58,8 @@ impl Incidents {
         self.memory_refused |= memory_refused;
         self.asked_random |= asked_random;
         self.spurious_left_out |= spurious_left_out;
+        self.timeouts_tied |= timeouts_tied;
+        self.clock_looked_at |= clock_looked_at;
         self.limits.extend(limits);
         self.refused_calls.extend(refused_calls);
         self.left_blocked.extend(left_blocked);

@@ -51,4 +51,7 @@ pub struct StoryRow {
     pub decisive: bool,
     /// Whether rows before it were left out.
     pub gap: bool,
+    /// How many.
+    #[serde(default)]
+    pub skipped: usize,
 }

@@ -118,15 +118,28 @@ impl Clock {
         }
     }
 
-    /// Starts a timeout after this span, unless it would never come.
-    pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) {
+    /// Starts a timeout after this span, unless it would never come. Returns whether it ends at the same time as another
+    /// one.
+    pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) -> bool {
         let deadline = self.now_ns.saturating_add(span_ns);
         if deadline >= FOREVER_NS {
-            return;
+            return false;
         }
+        let tied = self.timers.iter().any(|(other, ..)| *other == deadline);
         let timer = (deadline, handle, worker);
         let at = self.timers.partition_point(|t| *t < timer);
         self.timers.insert(at, timer);
+        tied
+    }
+
+    /// Whether a worker other than this one has looked at the clock, or lets time pass by a timeout.
+    pub fn passes_without(&self, worker: WorkerId) -> bool {
+        !self.timers.is_empty() || self.reader.is_some_and(|reader| reader != worker)
+    }
+
+    /// Whether any worker has looked at the clock.
+    pub fn was_read(&self) -> bool {
+        self.reader.is_some()
     }
 
     /// Cancels the worker's timeout. Returns whether there was one.
@@ -180,7 +193,8 @@ mod tests {
     fn equal_deadlines_come_by_handle() {
         for order in [[0, 1], [1, 0]] {
             let mut clock = Clock::default();
-            order.iter().for_each(|n| clock.start(WorkerId(*n), 7 - n, 5));
+            let tied = order.map(|n| clock.start(WorkerId(n), 7 - n, 5));
+            assert_eq!(tied, [false, true]);
             assert_eq!((clock.fire(), clock.fire()), (Some(WorkerId(1)), Some(WorkerId(0))), "{order:?}");
         }
     }

@@ -38,6 +38,8 @@ impl Runtime {
             fault_counts: _,
             sometimes: _,
             spurious_left_out: _,
+            timeouts_tied: _,
+            clock_looked_at: _,
             failed_calls: _,
             memory_refused,
             worker_local_word,

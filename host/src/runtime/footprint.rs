@@ -317,7 +317,6 @@ impl Runtime {
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         match worker.request {
             Request::Join { handle } => {
-                into.push(Internal::Handle(handle).access(Effect::Read));
                 let ended = self.worker_of(handle).map(|w| self.worker(w).key);
                 into.extend(ended.map(|key| Access::new(Class::End, Effect::Await, key)));
             }

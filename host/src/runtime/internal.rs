@@ -10,8 +10,6 @@ pub(super) enum Internal {
     Identity(u32),
     /// What the program annotates with this address.
     Annotation(u32),
-    /// Whether there is a worker with this handle.
-    Handle(u32),
     /// What is left of a budget of faults.
     Budget(BudgetId),
     /// What a crash would leave.
@@ -38,7 +36,6 @@ impl Internal {
             Internal::Budget(BudgetId::Class(class)) => 1 << 41 | class as u64,
             Internal::Budget(BudgetId::Point(index)) => 1 << 41 | 1 << 16 | u64::from(index),
             Internal::Monitor(name) => 1 << 42 | u64::from(name),
-            Internal::Handle(handle) => 1 << 45 | u64::from(handle),
             Internal::Disk => 1 << 43,
             Internal::Drivers => 1 << 44,
             Internal::Wait(key) => 1 << 61 | key >> 3,
@@ -68,7 +65,6 @@ mod tests {
         let address = u64::from(u32::MAX);
         range(&|address| Internal::Identity(address as u32), address);
         range(&|address| Internal::Annotation(address as u32), address);
-        range(&|handle| Internal::Handle(handle as u32), address);
         range(&|index| Internal::Budget(BudgetId::Point(index as _)), 0xffff);
         range(&|_| Internal::Disk, 0);
         range(&|_| Internal::Drivers, 0);

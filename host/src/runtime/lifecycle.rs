@@ -93,8 +93,6 @@ impl Runtime {
         self.stand(id, WorkerState::Enabled);
         if let Some(parent) = parent {
             self.touch_worker(Class::Birth, Effect::Enable, id);
-            let handle = self.worker(id).handle;
-            self.footprint.touch_internal(Effect::Write, Internal::Handle(handle));
             // Whoever wakes drivers wakes those of the workers that exist.
             self.footprint.touch_internal(Effect::Read, Internal::Drivers);
             self.happened(Event::Spawned { parent, child: id });

@@ -152,6 +152,10 @@ pub struct Runtime {
     /// Whether a worker waited that could not wake up without a notification, because there is no budget for it: for
     /// reports.
     pub spurious_left_out: bool,
+    /// Whether two timeouts were pending that end at the same time: for reports.
+    pub timeouts_tied: bool,
+    /// Whether a worker looked at the clock in an execution in which time passes without it: for reports.
+    pub clock_looked_at: bool,
     /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
     pub failed_calls: Vec<(u64, String)>,
     /// When a pending timeout may fire.
@@ -234,6 +238,8 @@ impl Runtime {
             fault_counts,
             sometimes,
             spurious_left_out,
+            timeouts_tied,
+            clock_looked_at,
             failed_calls,
             timers,
             waited,
@@ -280,6 +286,8 @@ impl Runtime {
         fault_counts.clone_from(&other.fault_counts);
         sometimes.clone_from(&other.sometimes);
         *spurious_left_out = other.spurious_left_out;
+        *timeouts_tied = other.timeouts_tied;
+        *clock_looked_at = other.clock_looked_at;
         failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
         *waited = other.waited;
@@ -394,6 +402,7 @@ impl Runtime {
     /// Virtual time since the start of the test in ns, as a worker reads it.
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
+        self.clock_looked_at |= self.workers.len() > 1 && self.clock.passes_without(id);
         self.clock.read_ns(id)
     }
 

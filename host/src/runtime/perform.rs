@@ -1,6 +1,5 @@
 //! Executes the operations of workers that were picked.
 
-use super::internal::Internal;
 use super::stream::AccessSource;
 use super::{BudgetId, FaultClass, Mutant, ObjectId, Performed, Request, Runtime};
 use crate::evidence::{Act, Evidence, Misuse, ObjectState, Trap};
@@ -85,15 +84,14 @@ impl Runtime {
                 let child = self.create(Some(id), start);
                 Performed::Continue(self.worker(child).handle.into())
             }
-            Request::Join { handle } => {
-                self.footprint.touch_internal(Effect::Read, Internal::Handle(handle));
-                let Some(ended) = self.worker_of(handle) else {
-                    return misuse(Misuse::JoinOfNobody { handle });
-                };
-                self.workers[ended.index()].joined = true;
-                self.touch_worker(Class::End, Effect::Await, ended);
-                Performed::Continue(0)
-            }
+            Request::Join { handle } => match self.worker_of(handle) {
+                None => misuse(Misuse::JoinOfNobody { handle }),
+                Some(ended) => {
+                    self.workers[ended.index()].joined = true;
+                    self.touch_worker(Class::End, Effect::Await, ended);
+                    Performed::Continue(0)
+                }
+            },
             Request::Exit => Performed::Ended,
             Request::TestEnd { unwound } => {
                 self.end_test(unwound);

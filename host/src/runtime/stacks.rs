@@ -46,7 +46,7 @@ impl Runtime {
     }
 
     /// The worker that was created with a stack in the same block of the heap, but not in the stack itself: libraries of
-    /// threads keep there what they know of a thread.
+    /// threads keep there what they know of a thread, and who joins it waits there.
     pub fn thread_at(&self, address: u32) -> Option<WorkerId> {
         if self.stack_at(address).is_some() {
             return None;

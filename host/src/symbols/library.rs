@@ -4,8 +4,16 @@ use super::SourceFrame;
 
 /// Beginnings of the names of functions of the Rust distribution and of the C library, for frames without a
 /// source file.
-const FUNCTIONS: [&str; 7] =
-    ["std::", "core::", "alloc::", "test::", "pthread_", "wasi_thread_start", "dlmalloc::"];
+const FUNCTIONS: [&str; 8] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "test::",
+    "pthread_",
+    "wasi_thread_start",
+    "dlmalloc::",
+    "coyote_raw_call_entry",
+];
 
 /// Beginnings of names that C reserves for its implementation, but that belong to the guest: compilers' names for
 /// `main`, and verification tasks' names for their sections.
@@ -14,12 +22,16 @@ const GUESTS: [&str; 3] = ["__main_", "__original_main", "__VERIFIER_"];
 /// Parts of the paths of sources of the Rust distribution, of the C library it links, of the SDK and of
 /// libc++'s headers: where rustup installs them, std's own name for them, and where the others were built.
 /// The rest of the path is enough for a reader.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 15] = [
     "/lib/rustlib/src/rust/library/",
     "/rustc/",
+    // Crates that std is built from.
+    "/rust/deps/",
     "/wasi-libc/",
     "/coyote-sdk/",
     "/c++/v1/",
+    "/libcxx/src/",
+    "/libcxxabi/src/",
     "libc-bottom-half/",
     "libc-top-half/",
     "dlmalloc/src/",

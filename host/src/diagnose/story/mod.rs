@@ -176,7 +176,8 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
         repeats: group.repeats,
         wakes: Vec::new(),
         decisive: false,
-        gap: group.gap,
+        gap: group.skipped > 0,
+        skipped: group.skipped,
     }
 }
 
@@ -249,6 +250,7 @@ fn ends(
             wakes: Vec::new(),
             decisive: false,
             gap: false,
+            skipped: 0,
         };
         ends.push((id, row));
     }
@@ -320,7 +322,7 @@ fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> 
             let place = lock.place();
             let name = names.objects.get(&place.address.into());
             let name = name.map_or_else(|| format!("a {}", place.noun()), |name| format!("`{name}`"));
-            Some(format!("waits to lock {name}{}", holders(place)))
+            Some(format!("waits {} {name}{}", lock.purpose(), holders(place)))
         }
         Request::Join { handle } => {
             Some(format!("waits for the end of {}", (names.workers)(runtime.worker_of(handle)?)))

@@ -226,17 +226,22 @@ pub fn moments(
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
+    // The futexes at which workers wait.
+    let mut waiting: BTreeMap<WorkerId, u64> = BTreeMap::new();
     let mut moments = Vec::new();
     for step in &recording.steps {
         let own = places.own(&step.stack).map(|(_, frame)| frame);
         if let Some(line) = &own {
             lines.insert(step.worker, line.clone());
         }
-        let of_harness = own.is_none() && places.frames(&step.stack).iter().any(is_harness);
-        let line = own.or_else(|| lines.get(&step.worker).filter(|_| !of_harness).cloned());
+        // Without lines, the guest's own code is where it was last; but not once it has returned, as at the end of a thread.
+        let frames = if own.is_none() { places.frames(&step.stack) } else { Vec::new() };
+        let is_guests = own.is_some() || frames.iter().any(|frame| !is_library(frame));
+        let of_harness = frames.iter().any(is_harness);
+        let line = own.or_else(|| lines.get(&step.worker).filter(|_| is_guests && !of_harness).cloned());
         let line = line.or_else(|| places.without_line(&step.stack));
         // What only a library does tells a reader nothing.
-        let folded = of_harness || line.as_ref().is_some_and(|line| line.file.is_some() && is_library(line));
+        let folded = of_harness || !is_guests;
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {
@@ -258,6 +263,16 @@ pub fn moments(
             weight = weight.max(its);
         }
         let (mut act, mut its) = act(step, &objects);
+        if let Act::Object { kind: OpKind::FutexWait, address, got } = &mut act {
+            // The step in which a wait begins, and the one in which it ends, have the same operation.
+            let ends = waiting.remove(&step.worker) == Some(*address);
+            *got = if ends { Got::It } else { Got::Waits };
+            if !ends {
+                waiting.insert(step.worker, *address);
+            }
+        } else if !step.timeout {
+            waiting.remove(&step.worker);
+        }
         if step.fault.is_some() && matches!(act, Act::Chooses(_)) {
             // The choice is the fault.
             (act, its) = (Act::Other(step.operation.kind), Weight::Private);

@@ -6,7 +6,7 @@
 
 use super::moment::{Act, Moment, Places, is_object};
 use super::recorder::{RawStep, Recording};
-use crate::symbols::{Sources, without_generics};
+use crate::symbols::{SourceFrame, Sources, without_generics};
 use coyote_strategies::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +23,8 @@ pub fn names(
     });
     let objects: BTreeSet<u64> = objects.collect();
     let mut said: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
-    // The second half of a wait is called on the condvar, but its object is the mutex. A futex is a part of the object
-    // that is called: a lock, a condvar, a thread that is joined.
-    let other = |kind| matches!(kind, OpKind::Relock | OpKind::FutexWait | OpKind::FutexNotify);
-    let calls = |step: &&RawStep| is_object(step.operation.kind) && !other(step.operation.kind);
+    // The second half of a wait is called on the condvar, but its object is the mutex.
+    let calls = |step: &&RawStep| is_object(step.operation.kind) && step.operation.kind != OpKind::Relock;
     for step in recording.steps.iter().filter(calls) {
         let address = step.operation.object;
         let Some((inside, own)) = places.own(&step.stack).filter(|_| objects.contains(&address)) else {
@@ -37,6 +35,10 @@ pub fn names(
             0 => None,
             n => places.frames(&step.stack).get(n - 1).map(|frame| last_segment(&frame.function)),
         };
+        let of_futex = matches!(step.operation.kind, OpKind::FutexWait | OpKind::FutexNotify);
+        if of_futex && !is_of_receiver(&places.frames(&step.stack)[..inside], callee.as_deref()) {
+            continue;
+        }
         let Some(text) = sources.line(file, line) else { continue };
         let Some(at) = (column as usize).checked_sub(1) else { continue };
         if let Some(name) = receiver(text, at, callee.as_deref()) {
@@ -48,6 +50,22 @@ pub fn names(
         only.filter_map(|(address, names)| Some((*address, names.first()?.clone()))).collect();
     let is_only = |name: &String| said.values().filter(|names| names.contains(name)).count() == 1;
     named.into_iter().filter(|(_, name)| is_only(name)).collect()
+}
+
+/// Whether a futex is that of the object of Rust's std that is called, and not of another one that it uses, such as the
+/// mutex with a condvar, or a thread's parker. `library`: the frames within the call.
+fn is_of_receiver(library: &[SourceFrame], callee: Option<&str>) -> bool {
+    let within =
+        |part: &str| library.iter().any(|frame| frame.file.as_ref().is_some_and(|file| file.contains(part)));
+    match callee {
+        Some("lock") => within("sync/mutex/"),
+        Some("read" | "write") => within("sync/rwlock/"),
+        Some("notify_one" | "notify_all") => within("sync/condvar/"),
+        Some("wait" | "wait_while" | "wait_timeout" | "wait_timeout_while" | "wait_timeout_ms") => {
+            within("sync/condvar/") && !within("sync/mutex/")
+        }
+        _ => false,
+    }
 }
 
 /// `wait` of `<Condvar>::wait::<T>`, and `flockfile` of the C library's `__coyote_flockfile`, as programs call it.

@@ -1,6 +1,6 @@
 //! Moments as rows: the important ones, one row for the actions of a worker in one line, with folded loops.
 
-use super::moment::{Moment, SharedAccess, Weight, is_same_line};
+use super::moment::{Moment, Weight, is_same_line};
 use coyote_strategies::WorkerId;
 
 /// The maximum number of rows of a story.
@@ -22,8 +22,8 @@ pub struct Group {
     pub moments: Vec<Moment>,
     /// See [`StoryRow::repeats`](crate::results::StoryRow::repeats).
     pub repeats: Option<(usize, u32)>,
-    /// Whether rows before it were left out.
-    pub gap: bool,
+    /// The number of rows before it that were left out.
+    pub skipped: usize,
 }
 
 impl Group {
@@ -49,11 +49,6 @@ impl Group {
             && self.moments.len() == other.moments.len()
             && self.moments.iter().zip(&other.moments).all(alike)
     }
-
-    /// All accesses, in their order.
-    pub fn accesses(&self) -> impl Iterator<Item = &SharedAccess> {
-        self.moments.iter().flat_map(|moment| &moment.accesses)
-    }
 }
 
 /// The rows of a story, and the number of rows that were left out. `reserved`: the number of rows that are added later.
@@ -78,13 +73,13 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
         let important = |group: &Group| group.weight() == Weight::Subject;
         let dropped = HEAD_ROWS..HEAD_ROWS + left_out;
         let mut kept = Vec::new();
-        let mut gap = false;
+        let mut skipped = 0;
         for (at, mut group) in groups.into_iter().enumerate() {
             if dropped.contains(&at) && !(important(&group) && kept.len() < max) {
-                gap = true;
+                skipped += 1;
                 continue;
             }
-            group.gap = std::mem::take(&mut gap);
+            group.skipped = std::mem::take(&mut skipped);
             kept.push(group);
         }
         groups = kept;
@@ -101,7 +96,7 @@ fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {
                 worker: moment.worker,
                 moments: vec![moment.clone()],
                 repeats: None,
-                gap: false,
+                skipped: 0,
             }),
         }
     }

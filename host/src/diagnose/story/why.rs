@@ -13,6 +13,7 @@ use crate::plural::amount;
 use crate::runtime::{ObjectId, Request, Runtime};
 use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The facts from which sentences are made.
@@ -126,9 +127,30 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         let act = if facts.runtime.worker(id).driver.turns { "wake it" } else { "send or connect" };
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
-    let queues = stuck.iter().filter_map(|id| facts.queue(*id));
-    let places: std::collections::BTreeSet<ObjectId> = queues.collect();
-    places.into_iter().find_map(|place| facts.notifications(place, &stuck))
+    // Who joins a thread waits for what that one waits for.
+    let joins =
+        |place: &ObjectId| place.class == Class::Futex && facts.runtime.thread_at(place.address).is_some();
+    let queues = stuck.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
+    let places: BTreeSet<ObjectId> = queues.collect();
+    let mut all: Vec<(Vain, String)> =
+        places.into_iter().filter_map(|place| facts.notifications(place, &stuck)).collect();
+    all.sort();
+    // What one place waits for in vain may follow from another one, and it is not known which.
+    let texts: Vec<String> = all.into_iter().take(2).map(|(_, text)| text).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// Why nobody wakes the workers that wait at a place, the clearest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Vain {
+    /// Too few come, or nobody ever notifies.
+    Never,
+    /// A notification woke a worker that waits again.
+    Again,
+    /// A notification came before the wait.
+    Lost,
+    /// It is not known what the program waits for.
+    Unknown,
 }
 
 /// Which worker freed a block that is used afterwards.
@@ -350,12 +372,12 @@ impl Facts<'_> {
     }
 
     /// What the notifications did that workers wait for in vain.
-    fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<String> {
+    fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<(Vain, String)> {
         let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
         let object = if unnamed { "a futex".to_string() } else { self.object(place) };
         if place.class == Class::Barrier {
             let (arrived, count) = self.runtime.arrived(place.address);
-            return Some(format!("only {arrived} of {count} workers come to {object}"));
+            return Some((Vain::Never, format!("only {arrived} of {count} workers come to {object}")));
         }
         let about = |moment: &&Moment| matches!(moment.act, Act::Object { address, .. } if address == u64::from(place.address));
         let all: Vec<&Moment> = self.moments.iter().filter(about).collect();
@@ -377,26 +399,26 @@ impl Facts<'_> {
             // its stack.
             let waiter = *waiters.first()?;
             let line = last_wait(waiter)?.line.as_ref()?;
-            return Some(format!(
-                "{} waits at {}, and nobody wakes it there",
-                self.name(waiter),
-                self::place(line)
-            ));
+            let text =
+                format!("{} waits at {}, and nobody wakes it there", self.name(waiter), self::place(line));
+            return Some((Vain::Unknown, text));
         }
         let Some(last) = all.iter().rev().find(|moment| notifies(moment)) else {
             let who = waiters.first().map(|id| self.name(*id))?;
-            return Some(format!("{who} waits for {object}, which is never notified in this schedule"));
+            let text = format!("{who} waits for {object}, which is never notified in this schedule");
+            return Some((Vain::Never, text));
         };
         let at = last.line.as_ref().map_or(String::new(), |line| format!(" ({})", self::place(line)));
         if last.wakes.is_empty() {
             let since = waiters.iter().copied().find(|id| waits(*id).is_some_and(|step| step > last.step))?;
-            return Some(format!(
+            let text = format!(
                 "{} notifies {object} in step {}{at} while no worker waits for it, and {} waits for it from step {} on",
                 self.name(last.worker),
                 last.step,
                 self.name(since),
                 waits(since)?
-            ));
+            );
+            return Some((Vain::Lost, text));
         }
         // The worker was woken for nothing and waits again.
         let again = last
@@ -404,11 +426,12 @@ impl Facts<'_> {
             .iter()
             .find(|id| waiters.contains(id) && waits(**id).is_some_and(|step| step > last.step));
         again.map(|id| {
-            format!(
+            let text = format!(
                 "the last notification of {object}, in step {}{at}, wakes {}, which waits again",
                 last.step,
                 self.name(*id)
-            )
+            );
+            (Vain::Again, text)
         })
     }
 
@@ -421,6 +444,9 @@ impl Facts<'_> {
         }
         if let Some(place) = self.queue(id) {
             return Some(match place.class {
+                Class::Futex if let Some(thread) = runtime.thread_at(place.address) => {
+                    format!("{name} for the end of {}", self.name(thread))
+                }
                 Class::Futex => match self.held(id) {
                     held if held.is_empty() => format!("{name} to be woken"),
                     held => format!("{name} for {}{held}", self.lock_of(place)),

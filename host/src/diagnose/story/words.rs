@@ -21,26 +21,32 @@ pub struct Names<'a> {
 
 /// A row's text. `source`: the text of its line, shown if names do not say enough.
 pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: &Names<'_>) -> String {
-    let mut acts: Vec<Words> = Vec::new();
-    for moment in &group.moments {
+    let mut acts: Vec<(usize, Words)> = Vec::new();
+    for (at, moment) in group.moments.iter().enumerate() {
         let words = act(&moment.act, &moment.wakes, names);
-        acts.extend(words.filter(|words| acts.iter().all(|other| other.text != words.text)));
+        let news = words.filter(|words| acts.iter().all(|(_, other)| other.text != words.text));
+        acts.extend(news.map(|words| (at, words)));
     }
     let accessed = accessed(group, names);
-    let is_named = acts.iter().all(|words| words.is_named) && accessed.iter().all(|(name, _)| name.is_some());
-    let (acts, effects): (Vec<String>, Vec<String>) =
-        acts.into_iter().map(|words| (words.text, words.effect)).unzip();
+    let is_named =
+        acts.iter().all(|(_, words)| words.is_named) && accessed.iter().all(|piece| piece.name.is_some());
     if is_named && !(acts.is_empty() && accessed.is_empty()) {
         let reads_memory = !accessed.is_empty();
-        let all: Vec<String> = accessed.into_iter().map(|(_, text)| text).chain(acts).collect();
+        // What a step does to a sync object comes before the accesses of the code behind it.
+        let mut all: Vec<(usize, String)> = acts.into_iter().map(|(at, words)| (at, words.text)).collect();
+        all.extend(accessed.into_iter().map(|piece| (piece.at, piece.text)));
+        all.sort_by_key(|(at, _)| *at);
+        let all: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
         let prefix =
             function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
         return prefix + &all.join(", ");
     }
+    let (acts, effects): (Vec<String>, Vec<String>) =
+        acts.into_iter().map(|(_, words)| (words.text, words.effect)).unzip();
     // If there are several pieces of memory, the reader could not tell which one a value belongs to.
     let value = match accessed.as_slice() {
-        [(None, value)] if !value.is_empty() => format!("  [{value}]"),
-        [(Some(_), text)] => format!("  [{text}]"),
+        [Accessed { name: None, text, .. }] if !text.is_empty() => format!("  [{text}]"),
+        [Accessed { name: Some(_), text, .. }] => format!("  [{text}]"),
         _ => String::new(),
     };
     let known = source.or(function);
@@ -107,6 +113,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
                 SemaphoreWait | SemaphoreTryWait => attempt(["take from", "takes from"], "a semaphore", ""),
                 SemaphorePost => (format!("adds to {}", thing("a semaphore")), ""),
                 BarrierWait => (format!("comes to {}", thing("a barrier")), ""),
+                FutexWait if *got != Got::Waits => ("goes on".into(), "goes on"),
                 FutexWait if is_named => (format!("waits at {}", thing("")), "waits"),
                 FutexWait => ("waits".into(), "waits"),
                 FutexNotify => ("notifies".into(), "no worker waits"),
@@ -130,19 +137,37 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
     })
 }
 
-/// The accesses of a group: for each piece of memory its name, if it has one, and the values.
-fn accessed(group: &Group, names: &Names<'_>) -> Vec<(Option<String>, String)> {
-    let mut pieces: Vec<Vec<&SharedAccess>> = Vec::new();
-    for access in group.accesses() {
-        let is_same = |piece: &&mut Vec<&SharedAccess>| {
-            (piece[0].raw.address, piece[0].raw.bytes) == (access.raw.address, access.raw.bytes)
-        };
-        match pieces.iter_mut().find(is_same) {
-            Some(piece) => piece.push(access),
-            None => pieces.push(vec![access]),
+/// The accesses of a piece of memory.
+struct Accessed {
+    name: Option<String>,
+    /// The values, after the name if there is one.
+    text: String,
+    /// The index of the moment of the first write, or of the first access.
+    at: usize,
+}
+
+/// The accesses of a group, by the pieces of memory.
+fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
+    let mut pieces: Vec<Vec<(usize, &SharedAccess)>> = Vec::new();
+    for (at, moment) in group.moments.iter().enumerate() {
+        for access in &moment.accesses {
+            let is_same = |piece: &&mut Vec<(usize, &SharedAccess)>| {
+                let first = &piece[0].1.raw;
+                (first.address, first.bytes) == (access.raw.address, access.raw.bytes)
+            };
+            match pieces.iter_mut().find(is_same) {
+                Some(piece) => piece.push((at, access)),
+                None => pieces.push(vec![(at, access)]),
+            }
         }
     }
-    pieces.into_iter().map(|piece| described(&piece, names)).collect()
+    let of_piece = |piece: Vec<(usize, &SharedAccess)>| {
+        let at = piece.iter().find(|(_, access)| access.raw.writes).unwrap_or(&piece[0]).0;
+        let accesses: Vec<&SharedAccess> = piece.into_iter().map(|(_, access)| access).collect();
+        let (name, text) = described(&accesses, names);
+        Accessed { name, text, at }
+    };
+    pieces.into_iter().map(of_piece).collect()
 }
 
 /// The name of a piece of memory, if it has one, and a text about its accesses.

@@ -43,7 +43,13 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     let (module, test, strategy, seed) = (file.module, file.test, file.strategy, file.seed);
     let identity = Identity { build: None, module, test, strategy, seed, options: file.options };
     // A search with several items must have met a choice; nothing else is known, so a verdict assumes what it may need.
-    let incidents = Incidents { asked_random: true, spurious_left_out: true, ..Incidents::default() };
+    let incidents = Incidents {
+        asked_random: true,
+        spurious_left_out: true,
+        timeouts_tied: true,
+        clock_looked_at: true,
+        ..Incidents::default()
+    };
     let notes = IterationNotes { incidents, ..IterationNotes::default() };
     let done = Done { counts: file.counts, any_choice: true, notes, unprotected: true, ..Done::default() };
     let items = file.items.into_iter();

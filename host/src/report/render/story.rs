@@ -1,6 +1,7 @@
 //! The story of a bug: a column for each worker, or a list if columns would be too narrow.
 
 use super::style::Styles;
+use crate::plural::counted;
 use crate::results::{Story, StoryRow};
 use std::fmt::Write;
 use std::path::Path;
@@ -41,7 +42,7 @@ fn table(story: &Story, lane: usize, columns: usize, styles: Styles) -> String {
     let names = story.workers.iter().map(|worker| format!("{:<lane$}", cut(&worker.name, lane - 2)));
     let _ = writeln!(text, "  {:>5}  {}", "step", names.collect::<String>().trim_end());
     for row in &story.rows {
-        gap(&mut text, row, story.left_out);
+        gap(&mut text, row);
         let before: String = (0..row.worker).map(|_| format!("{:<lane$}", ".")).collect();
         let cell = cut(&row.text, columns - before.len());
         let line = format!("{}{:<columns$}  {}", head(row), before + &cell, short_place(row));
@@ -57,7 +58,7 @@ fn list(story: &Story, width: usize, styles: Styles) -> String {
     let name =
         story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default().min(20);
     for row in &story.rows {
-        gap(&mut text, row, story.left_out);
+        gap(&mut text, row);
         let place = short_place(row);
         let worker = cut(&story.workers[row.worker].name, name);
         let rest = width.saturating_sub(HEAD + name + 2 + 2 + place.chars().count()).max(20);
@@ -84,9 +85,9 @@ fn head(row: &StoryRow) -> String {
     format!(" {mark}{step:>5}  ")
 }
 
-fn gap(text: &mut String, row: &StoryRow, left_out: usize) {
+fn gap(text: &mut String, row: &StoryRow) {
     if row.gap {
-        let _ = writeln!(text, "  {:>5}  {left_out} more rows", "...");
+        let _ = writeln!(text, "  {:>5}  {} more", "...", counted(row.skipped as u64, "row"));
     }
 }
 
@@ -145,6 +146,7 @@ mod tests {
             wakes: Vec::new(),
             decisive: n == 1,
             gap: n == 2,
+            skipped: if n == 2 { 7 } else { 0 },
         };
         Story {
             workers: (0..workers).map(worker).collect(),

@@ -72,7 +72,7 @@ impl Writer {
             moments.first().and_then(|moment| super::source_text(material.sources, moment.line.as_ref()));
         let function = moments.first().and_then(|moment| moment.line.as_ref());
         let function = function.map(|frame| super::short_name(&frame.function));
-        let group = Group { worker: step.worker, moments: moments.to_vec(), repeats: None, gap: false };
+        let group = Group { worker: step.worker, moments: moments.to_vec(), repeats: None, skipped: 0 };
         let mut things = Vec::new();
         let mut about = |thing: u32| {
             if !things.contains(&thing) {

@@ -108,7 +108,6 @@ struct Source<'a> {
 struct StoryData<'a> {
     workers: &'a [StoryWorker],
     rows: Vec<Row<'a>>,
-    left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -121,7 +120,7 @@ struct Row<'a> {
     wakes: &'a [usize],
     repeats: Option<(usize, u32)>,
     decisive: bool,
-    gap: bool,
+    skipped: usize,
 }
 
 /// The place of a worker at the end.
@@ -266,11 +265,7 @@ fn story_data<'a>(story: &'a Story, index: &StepIndex) -> StoryData<'a> {
         wakes: &row.wakes,
         repeats: row.repeats,
         decisive: row.decisive,
-        gap: row.gap,
+        skipped: row.skipped,
     };
-    StoryData {
-        workers: &story.workers,
-        rows: story.rows.iter().map(row).collect(),
-        left_out: story.left_out,
-    }
+    StoryData { workers: &story.workers, rows: story.rows.iter().map(row).collect() }
 }

@@ -176,7 +176,7 @@ function setUpStory() {
   const body = element("tbody");
   const note = (words) => body.append(element("tr", "gap", null, cellOver(columns + 2, words)));
   story.rows.forEach((row) => {
-    if (row.gap) note(`⋯ ${story.left_out} more rows`);
+    if (row.skipped) note(`⋯ ${row.skipped} more ${row.skipped === 1 ? "row" : "rows"}`);
     const line = element("tr", row.decisive ? "decisive" : "");
     line.dataset.step = row.at < 0 ? count : row.at;
     line.tabIndex = 0;
