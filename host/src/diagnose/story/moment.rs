@@ -226,8 +226,6 @@ pub fn moments(
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
-    // The futexes at which workers wait.
-    let mut waiting: BTreeMap<WorkerId, u64> = BTreeMap::new();
     let mut moments = Vec::new();
     for step in &recording.steps {
         let own = places.own(&step.stack).map(|(_, frame)| frame);
@@ -263,23 +261,15 @@ pub fn moments(
             weight = weight.max(its);
         }
         let (mut act, mut its) = act(step, &objects);
-        if let Act::Object { kind: OpKind::FutexWait, address, got } = &mut act {
-            // The step in which a wait begins, and the one in which it ends, have the same operation.
-            let ends = waiting.remove(&step.worker) == Some(*address);
-            *got = if ends { Got::It } else { Got::Waits };
-            if !ends {
-                waiting.insert(step.worker, *address);
-            }
-        } else if !step.timeout {
-            waiting.remove(&step.worker);
-        }
         if step.fault.is_some() && matches!(act, Act::Chooses(_)) {
             // The choice is the fault.
             (act, its) = (Act::Other(step.operation.kind), Weight::Private);
         }
         weight = weight.max(its);
         let about = matches!(act, Act::Object { address, .. } if subject.addresses.contains(&address));
-        if about && its >= Weight::Library {
+        // Nobody else has taken a lock that others only wait for.
+        let takes = wants(step.operation.kind) && matches!(act, Act::Object { got: Got::It, .. });
+        if about && (its >= Weight::Library || takes) {
             weight = Weight::Subject;
         }
         let wakes = matches!(act, Act::Object { .. }) && !step.ended && !step.woke.is_empty();
@@ -382,17 +372,23 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
     }
 }
 
-fn got(step: &RawStep) -> Got {
+/// Whether an operation is to take its object.
+fn wants(kind: OpKind) -> bool {
     use OpKind::*;
-    let wants = matches!(
-        step.operation.kind,
+    matches!(
+        kind,
         Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock | SemaphoreWait | SemaphoreTryWait
-    );
-    if !wants || step.took.iter().any(|place| u64::from(place.address) == step.operation.object) {
-        Got::It
-    } else if step.blocked.iter().any(|(worker, _)| *worker == step.worker) {
-        Got::Waits
-    } else {
-        Got::Nothing
+    )
+}
+
+fn got(step: &RawStep) -> Got {
+    let took = step.took.iter().any(|place| u64::from(place.address) == step.operation.object);
+    match wants(step.operation.kind) {
+        // The step in which such a wait begins, and the one in which it ends, have the same operation.
+        false if step.operation.kind == OpKind::FutexWait && step.waits => Got::Waits,
+        false => Got::It,
+        true if took => Got::It,
+        true if step.waits => Got::Waits,
+        true => Got::Nothing,
     }
 }

@@ -42,6 +42,8 @@ pub struct RawStep {
     pub accesses: Vec<RawAccess>,
     /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
+    /// Whether its worker is blocked after it.
+    pub waits: bool,
     /// Workers that the step enabled.
     pub woke: Vec<WorkerId>,
     pub spawned: Option<WorkerId>,
@@ -190,6 +192,7 @@ impl Recorder {
             stack: self.stack(state, worker),
             accesses: Vec::new(),
             took: Vec::new(),
+            waits: state.runtime.pending(worker).state == WorkerState::Blocked,
             woke: Vec::new(),
             spawned: None,
             ended: false,
