@@ -139,25 +139,28 @@ fn prepare(subcommand: &str, more: &[&str], given: &Arguments) -> Result<Prepare
         let all = subcommand != "test" || given.all_dev_dependencies;
         _lock = Some(stand_ins::prepare(&mut cargo, &texts, &metadata, all)?);
     }
-    let runner = format!("{RUNNER} --env {VARIABLE}");
-    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), &runner);
+    let mut runner = format!("{RUNNER} --env {VARIABLE}");
     // Last, since the arguments may end with those behind `--`.
     match behind_dashes(rest).filter(|_| subcommand == "run") {
         None => cargo.args(rest),
         Some(behind) => {
-            // Cargo gives what is behind its `--` to the program, and splits the variable at spaces.
-            let mut all = toml_edit::Array::from_iter(runner.split(' '));
+            // Cargo gives what is behind its `--` to the program.
             for option in own(behind) {
-                all.push(option.to_str().with_context(|| format!("{} is no text", option.display()))?);
+                let text =
+                    option.to_str().filter(|text| !text.is_empty() && !text.contains(char::is_whitespace));
+                let text = text.with_context(|| {
+                    format!(
+                        "{:?}: cargo splits the command of a runner at spaces, so none of its options may have one: \
+                         put this one into coyote.toml",
+                        option.to_string_lossy()
+                    )
+                })?;
+                runner += &format!(" {text}");
             }
-            let program = behind_dashes(behind).unwrap_or_default();
-            cargo
-                .args(["--config", &format!("target.{target}.runner={all}")])
-                .args(own(rest))
-                .arg("--")
-                .args(program)
+            cargo.args(own(rest)).arg("--").args(behind_dashes(behind).unwrap_or_default())
         }
     };
+    cargo.env("PATH", path()?).env(variable(target, "RUNNER"), runner);
     Ok(Prepared { cargo, _lock })
 }
 

@@ -501,7 +501,7 @@ mod tests {
         runtime.perform(WorkerId(0), &[], &mut |_, _| None);
         runtime.heap = Heap::new(true);
         let (mut owners, mut table) = after(1);
-        let (part, rest, whole) = (0x30, 0x38, 0x50);
+        let (part, rest, whole, half) = (3 * GRANULE, 3 * GRANULE + GRANULE / 2, 5 * GRANULE, GRANULE / 2);
         let mut allocator = |old: u32, new: u32, bytes: u32, owners: &mut OwnerTable, table: &mut [u8]| {
             assert_eq!(runtime.heap.enter(WorkerId(0), old), None);
             let change = runtime.heap.exit(WorkerId(0), (old, new, bytes)).unwrap();
@@ -510,13 +510,13 @@ mod tests {
             assert!(new == 0 || !owners.touch(table, &runtime, WorkerId(0), touch));
         };
         for (old, new, bytes) in [
-            (0, part, 8),
-            (0, rest, 8),
+            (0, part, half),
+            (0, rest, half),
             (0, whole, GRANULE),
             (part, 0, 0),
             (whole, 0, 0),
             (0, whole, GRANULE),
-            (0, part, 8),
+            (0, part, half),
         ] {
             allocator(old, new, bytes, &mut owners, &mut table);
         }

@@ -354,7 +354,7 @@ fn a_program_is_run() {
                   let given: Vec<String> = std::env::args().skip(1).collect();\n    \
                   assert_eq!(given, [\"two words\", \"-i\"]);\n}\n";
     std::fs::write(of("src/main.rs"), source).unwrap();
-    let (manifest, target, outdir) = (of("Cargo.toml"), of("target"), of("with a space"));
+    let (manifest, target, outdir) = (of("Cargo.toml"), of("target"), of("found"));
     let cargo = ["run", "--manifest-path", &manifest, "--target-dir", &target, "--release"];
     let ours = ["--", "-i", "7", "-s", "random", "-o", &outdir];
     let explored = cargo_coyote(&[&cargo[..], &ours, &["--", "two words", "-i"]].concat());
@@ -363,6 +363,8 @@ fn a_program_is_run() {
         explored.stdout.contains("strategy random") && explored.stdout.contains(": 7 schedules"),
         "{explored:?}"
     );
+    let spaced = cargo_coyote(&[&cargo[..], &["--", "-o", "two words"]].concat());
+    assert!(spaced.code == Some(1) && spaced.stderr.contains("put this one into coyote.toml"), "{spaced:?}");
     let without = cargo_coyote(&[&cargo[..], &ours].concat());
     assert_eq!(without.code, Some(2), "{without:?}");
     assert!(std::fs::read_dir(&outdir).unwrap().count() > 0, "{without:?}");

@@ -1,7 +1,8 @@
 //! Inversions of locks: generated programs, compared with all their states by plain enumeration, which knows
 //! nothing of the order of locks.
 
-use super::guest;
+use super::c_programs::build;
+use super::{guest, process};
 use coyote_wasm::outcome::BugKind;
 use coyote_wasm::results::TestResult;
 use coyote_wasm::strategies::rng::ChoiceRng;
@@ -241,25 +242,60 @@ fn inverted(program: &Program) -> bool {
     (0..all.len()).any(|one| (0..one).any(|other| opposed(&all[one], &all[other])))
 }
 
-/// All that one iteration shows to be possible are reported, each with a trace of its own; or as many as are asked for.
+/// Two pairs of locks that two threads take in opposite orders.
+const TWO_PAIRS: &str = r#"
+#include <pthread.h>
+pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t c = PTHREAD_MUTEX_INITIALIZER, d = PTHREAD_MUTEX_INITIALIZER;
+static void both(pthread_mutex_t *first, pthread_mutex_t *second) {
+    pthread_mutex_lock(first);
+    pthread_mutex_lock(second);
+    pthread_mutex_unlock(second);
+    pthread_mutex_unlock(first);
+}
+static void *other(void *unused) {
+    both(&b, &a);
+    both(&d, &c);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, other, NULL);
+    both(&a, &b);
+    both(&c, &d);
+    pthread_join(thread, NULL);
+}
+"#;
+
+/// All deadlocks that one iteration shows to be possible are reported, each with a trace of its own; or as many as are
+/// asked for.
 #[test]
 fn each_deadlock_has_a_trace() {
-    let directory = tempfile::tempdir().unwrap();
-    let nested =
-        |first, second| vec![Op::Lock(first), Op::Lock(second), Op::Unlock(second), Op::Unlock(first)];
-    let thread = |pairs: [(usize, usize); 2]| pairs.into_iter().flat_map(|(a, b)| nested(a, b)).collect();
-    let threads = vec![thread([(0, 1), (1, 2)]), thread([(1, 0), (2, 1)])];
-    let mut tester = Tester::of(guest::from_text(&module(&[Program { threads, sequential: false }])));
-    tester.traces = directory.path().into();
-    tester.budget.explore = true;
-    for (bugs_max, expected) in [(u64::MAX, 2), (1, 1)] {
-        tester.budget.bugs_max = bugs_max;
-        let result = explore(&tester, "p0");
-        assert_eq!(result.bugs.len(), expected, "{:?}", result.inversions);
-        for found in &result.bugs {
-            let trace = coyote_wasm::trace::Trace::read(&found.path).unwrap();
-            assert_eq!(trace, found.trace, "{}", found.path.display());
-            assert!(tester.replay(&trace).unwrap().reproduces(&trace), "{}", found.path.display());
-        }
-    }
+    let Some(built) = build(TWO_PAIRS, &["-O1"]) else { return };
+    let here = built.directory.path();
+    let steered = |seed: &str, more: &[&str]| {
+        let options =
+            ["test", "program.wasm", "--explore", "-i", "1", "--no-shrink", "--detect", "lock-order"];
+        process::run(here, &[&options[..], &["--seed", seed], more].concat())
+    };
+    // Most seeds begin with a deadlock.
+    let seeds = (0..40).map(|seed: u32| seed.to_string());
+    let mut passes = seeds.filter(|seed| steered(seed, &[]).stdout.contains("(steered)"));
+    let seed = passes.next().expect("one of the seeds begins with an iteration that passes");
+    let traces = |ended: &process::Ended| -> BTreeSet<String> {
+        ended.stdout.lines().filter_map(|line| line.strip_prefix("  trace:  ").map(String::from)).collect()
+    };
+    let all = steered(&seed, &[]);
+    assert_eq!(traces(&all).len(), 2, "{all:?}");
+    let places = |ended: process::Ended| -> Vec<String> {
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        ended.stdout.lines().filter(|line| line.starts_with("    at main ")).map(String::from).collect()
+    };
+    let replayed: BTreeSet<Vec<String>> = traces(&all)
+        .iter()
+        .map(|trace| places(process::run(here, &["replay", "program.wasm", trace])))
+        .collect();
+    assert_eq!(replayed.len(), 2, "{replayed:?}");
+    let one = steered(&seed, &["--max-bugs", "1"]);
+    assert_eq!(traces(&one).len(), 1, "{one:?}");
 }

@@ -132,11 +132,13 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         |place: &ObjectId| place.class == Class::Futex && facts.runtime.thread_at(place.address).is_some();
     let queues = stuck.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
     let places: BTreeSet<ObjectId> = queues.collect();
-    let mut all: Vec<(Vain, String)> =
-        places.into_iter().filter_map(|place| facts.notifications(place, &stuck)).collect();
-    all.sort();
-    // What one place waits for in vain may follow from another one, and it is not known which.
-    let texts: Vec<String> = all.into_iter().take(2).map(|(_, text)| text).collect();
+    let said = |place: ObjectId| Some((facts.is_unnamed(place), facts.notifications(place, &stuck)?));
+    let mut all: Vec<(bool, (Vain, String))> = places.into_iter().filter_map(said).collect();
+    all.sort_by_key(|(unnamed, (vain, _))| (*unnamed, *vain));
+    // That one place is waited at in vain may follow from another one, and it is not known which. What has no name tells a
+    // reader little.
+    let told = all.iter().enumerate().filter(|(at, (unnamed, _))| *at == 0 || !unnamed).take(2);
+    let texts: Vec<&str> = told.map(|(_, (_, (_, text)))| text.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
@@ -371,9 +373,14 @@ impl Facts<'_> {
         Vec::new()
     }
 
+    /// Whether it is a futex without a name.
+    fn is_unnamed(&self, place: ObjectId) -> bool {
+        place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into())
+    }
+
     /// What the notifications did that workers wait for in vain.
     fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<(Vain, String)> {
-        let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
+        let unnamed = self.is_unnamed(place);
         let object = if unnamed { "a futex".to_string() } else { self.object(place) };
         if place.class == Class::Barrier {
             let (arrived, count) = self.runtime.arrived(place.address);

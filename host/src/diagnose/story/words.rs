@@ -90,7 +90,8 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
         Act::Object { kind: Relock, .. } => plain("goes on".into()),
         Act::Object { kind, address, got } => {
             let name = names.objects.get(address).map(|name| format!("`{name}`"));
-            let is_named = name.is_some();
+            // The source says more than that a library waits with a futex.
+            let is_named = name.is_some() && !matches!(kind, FutexWait | FutexNotify);
             let thing = |noun: &str| name.clone().unwrap_or_else(|| noun.to_string());
             let attempt = |[infinitive, verb]: [&str; 2], noun: &str, how: &str| {
                 let thing = thing(noun);
@@ -114,8 +115,10 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
                 SemaphorePost => (format!("adds to {}", thing("a semaphore")), ""),
                 BarrierWait => (format!("comes to {}", thing("a barrier")), ""),
                 FutexWait if *got != Got::Waits => ("goes on".into(), "goes on"),
-                FutexWait if is_named => (format!("waits at {}", thing("")), "waits"),
-                FutexWait => ("waits".into(), "waits"),
+                FutexWait => (
+                    format!("waits{}", name.as_ref().map_or(String::new(), |name| format!(" at {name}"))),
+                    "waits",
+                ),
                 FutexNotify => ("notifies".into(), "no worker waits"),
                 Destroy => (format!("destroys {}", thing("an object")), ""),
                 Init => (format!("initialises {}", thing("an object")), ""),

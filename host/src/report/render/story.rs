@@ -1,7 +1,6 @@
 //! The story of a bug: a column for each worker, or a list if columns would be too narrow.
 
 use super::style::Styles;
-use crate::plural::counted;
 use crate::results::{Story, StoryRow};
 use std::fmt::Write;
 use std::path::Path;
@@ -87,7 +86,8 @@ fn head(row: &StoryRow) -> String {
 
 fn gap(text: &mut String, row: &StoryRow) {
     if row.gap {
-        let _ = writeln!(text, "  {:>5}  {} more", "...", counted(row.skipped as u64, "row"));
+        let rows = if row.skipped == 1 { "row" } else { "rows" };
+        let _ = writeln!(text, "  {:>5}  {} more {rows}", "...", row.skipped);
     }
 }
 
