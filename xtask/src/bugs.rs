@@ -30,7 +30,11 @@ const BUGS: [Bug; 4] = [
         kinds: &["use-after-free"],
         run: &["--memory", "weak", "--seed", "1", "-i", "1000"],
     },
-    Bug { program: "kanal", kinds: &["deadlock", "use-after-free"], run: &["--seed", "0", "-i", "1500"] },
+    Bug {
+        program: "kanal",
+        kinds: &["deadlock", "use-after-free"],
+        run: &["--races", "off", "--seed", "0", "-i", "1500"],
+    },
     Bug { program: "sharded_slab", kinds: &["panic"], run: &["--seed", "0", "-i", "3000"] },
     Bug { program: "thingbuf", kinds: &["use-after-free", "deadlock"], run: &["--seed", "0", "-i", "3000"] },
 ];

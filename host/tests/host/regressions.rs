@@ -30,12 +30,7 @@ fn test(directory: &Path, arguments: &[&str]) -> Ended {
 
 /// The messages next to the report.
 fn notes(ended: &Ended) -> String {
-    ended
-        .stderr
-        .lines()
-        .filter(|line| !line.starts_with("..... Iteration"))
-        .map(|line| format!("{line}\n"))
-        .collect()
+    ended.stderr.lines().filter(|line| !line.starts_with("..... ")).map(|line| format!("{line}\n")).collect()
 }
 
 fn kept(directory: &Path) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! A program's own error that has a field with the name and value of one that std prints.
 //!
-//! run:
+//! run: -i 100
 //! exit: 2
 //! line: bug in test main: panic
 #[derive(Debug)]
