@@ -69,7 +69,7 @@ mod tests {
             |crate_name: &str| format!("_ZN{}{crate_name}4main17h0123456789abcdefE", crate_name.len());
         let patterns = |name: &str| {
             let mains = ["_ZN4test16test_main_static17h0123456789abcdefE".to_string(), main_of(name)];
-            Scope::new(patterns(mains.iter().map(String::as_str)).into_iter()).unwrap()
+            Scope::new(patterns(mains.iter().map(String::as_str))).unwrap()
         };
         let is_left_out = |of: &str, name: &str| patterns(of).matching(&[name.to_string()]).is_some();
         for name in [
