@@ -66,10 +66,19 @@ impl DetectArgs {
     /// The detectors that watch, with those that are on by default.
     ///
     /// # Errors
-    /// Of the file of suppressions.
+    /// As [`DetectArgs::apply`].
     pub fn detectors(&self) -> Result<Detectors> {
         let mut detectors = Detectors::default();
-        self.switch(&mut detectors);
+        self.apply(&mut detectors)?;
+        Ok(detectors)
+    }
+
+    /// Turns them on and off, and says what becomes of races.
+    ///
+    /// # Errors
+    /// Of the file of suppressions.
+    pub fn apply(&self, detectors: &mut Detectors) -> Result<()> {
+        self.switch(detectors);
         detectors.hot_steps_max = self.max_hot_steps.or(detectors.hot_steps_max);
         detectors.races.suppressions.extend(self.suppress.iter().cloned());
         if let Some(path) = &self.suppressions {
@@ -78,7 +87,7 @@ impl DetectArgs {
             let read = Suppression::parse_all(&text).map_err(|why| anyhow!("{shown}: {why}"))?;
             detectors.races.suppressions.extend(read);
         }
-        Ok(detectors)
+        Ok(())
     }
 
     fn switch(&self, detectors: &mut Detectors) {

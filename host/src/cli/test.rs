@@ -241,7 +241,7 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     let mut execute = args.execute.clone();
     execute.env.extend(uses.environment(&args.execute.env));
     let mut settings = execute.settings(arguments, args.runner || harness)?;
-    settings.detectors = args.detect.detectors()?;
+    args.detect.apply(&mut settings.detectors)?;
     settings.faults = budgets(args, uses)?;
     let searching = args.exploration.searches(&args.execute.strategy_context())?;
     args.units.check(&args.exploration.strategy, &args.execute.strategy_context(), &settings)?;
