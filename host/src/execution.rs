@@ -33,7 +33,7 @@ use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
 use crate::toolchain::TARGET;
-use coyote_strategies::{Decision, Iteration, Pick, RandomWalk, Status, Strategy, Summary, System};
+use coyote_strategies::{Decision, Iteration, RandomWalk, Status, Strategy, Summary, System};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 pub use test::Test;
@@ -189,8 +189,7 @@ impl Execution {
         self.begin()?;
         while self.status() == Status::Ready && !self.runtime().in_test() {
             let view = self.view();
-            let first = view.enabled.first().map(|worker| Pick::Step(*worker));
-            let Some(pick) = first.or(view.timeout.map(Pick::Timeout)) else { break };
+            let Some(pick) = view.picks().next() else { break };
             self.step(pick);
         }
         if let Some(error) = self.error.take() {

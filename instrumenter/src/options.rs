@@ -39,6 +39,8 @@ pub struct Options {
     pub atomic_fns: Vec<String>,
     /// Whether the parts of libraries in [`crate::ALLOCATORS`], [`crate::PATHS`], [`crate::STDIO`] and [`crate::UNGUARDED`] are atomic too.
     pub atomic_defaults: bool,
+    /// Whether looks at the clock are scheduling points.
+    pub clock_points: bool,
     /// Whether the host is told what allocators do. Applies only to allocators that are atomic by default.
     pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
@@ -123,6 +125,7 @@ impl Default for Options {
             heap_points: HeapPoints::default(),
             atomic_fns: Vec::new(),
             atomic_defaults: true,
+            clock_points: true,
             memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),

@@ -35,7 +35,7 @@ impl Bench {
         let Bench { workers, enabled, current, step } = self;
         View {
             enabled,
-            timeout: None,
+            timeouts: &[],
             workers,
             current: *current,
             step: *step,

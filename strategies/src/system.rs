@@ -91,7 +91,7 @@ pub trait System {
     /// Whether a round of steps that can be repeated for ever may lead through this state: only if nothing can happen in
     /// it but steps, and no time is waited for.
     fn may_repeat(&self) -> bool {
-        self.may_livelock() && self.view().timeout.is_none()
+        self.may_livelock() && self.view().timeouts.is_empty()
     }
 
     /// What the program says must eventually happen and has not happened yet, in any order that depends on nothing else.

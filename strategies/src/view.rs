@@ -156,8 +156,9 @@ impl Pick {
 pub struct View<'a> {
     /// Workers whose pending operation can be executed now, ascending.
     pub enabled: &'a [WorkerId],
-    /// The worker whose timeout is the earliest of all pending ones, and so may fire now.
-    pub timeout: Option<WorkerId>,
+    /// Workers whose timeouts may fire now: those that end at the earliest time of all pending ones, in an order that
+    /// does not depend on when they began.
+    pub timeouts: &'a [WorkerId],
     /// Every worker of the execution, by [`WorkerId::index`].
     pub workers: &'a [Pending],
     /// The worker that executed the last step, if it has not ended.
@@ -178,7 +179,7 @@ pub struct View<'a> {
 impl View<'_> {
     /// How many picks are possible.
     pub fn choices(&self) -> usize {
-        self.enabled.len() + usize::from(self.timeout.is_some())
+        self.enabled.len() + self.timeouts.len()
     }
 
     /// Whether this worker can be picked. Its state is not sufficient: a worker inside an atomic function is
@@ -192,12 +193,13 @@ impl View<'_> {
     pub fn allows(&self, pick: Pick) -> bool {
         match pick {
             Pick::Step(worker) => self.can_step(worker),
-            Pick::Timeout(worker) => self.timeout == Some(worker),
+            Pick::Timeout(worker) => self.timeouts.contains(&worker),
         }
     }
 
-    /// All possible picks: the steps, then the timeout.
+    /// All possible picks: the steps, then the timeouts.
     pub fn picks(&self) -> impl Iterator<Item = Pick> {
-        self.enabled.iter().map(|w| Pick::Step(*w)).chain(self.timeout.map(Pick::Timeout))
+        let steps = self.enabled.iter().map(|worker| Pick::Step(*worker));
+        steps.chain(self.timeouts.iter().map(|worker| Pick::Timeout(*worker)))
     }
 }

@@ -130,6 +130,8 @@ kinds! {
     WaitUntil = 67 "wait-until",
     /// As `WaitUntil`, by a worker that watches an invariant.
     Watch = 68 "watch",
+    /// A look at a clock.
+    Clock = 69 "clock",
 }
 
 /// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, whether an

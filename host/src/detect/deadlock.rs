@@ -30,7 +30,7 @@ impl Detector for Deadlock {
         }
         let workers = state.runtime.view().workers;
         let enabled = workers.iter().any(|worker| worker.state == WorkerState::Enabled);
-        let others = enabled || state.runtime.view().timeout.is_some();
+        let others = enabled || !state.runtime.view().timeouts.is_empty();
         let evidence = match state.runtime.circle().len() {
             waiting if waiting > 0 && others => Evidence::Circle { waiting },
             _ => Evidence::Deadlock { blocked: state.runtime.blocked().count() },

@@ -12,7 +12,6 @@ impl Execution {
             memory_refused: self.machine.memory_refused(),
             asked_random: self.machine.asked_random(),
             spurious_left_out: runtime.spurious_left_out,
-            timeouts_tied: runtime.timeouts_tied,
             clock_looked_at: runtime.clock_looked_at,
             refused_calls: self.machine.refused_calls().map(String::from).collect(),
             faults: runtime.fault_counts.clone(),

@@ -153,11 +153,11 @@ fn cycle(execution: &mut Execution, walk_max: usize) -> Option<(Vec<Decision>, V
     (before == execution.machine_mut().bytes()).then(|| (path, spinning.into_values().collect()))
 }
 
-/// The next enabled worker by number, or the timeout if there is none.
+/// The next enabled worker by number, or a timeout if there is none.
 fn next_in_turn(view: &View, last: Option<WorkerId>) -> Option<Pick> {
     let later = view.enabled.iter().find(|worker| last.is_none_or(|last| **worker > last));
     let worker = later.or(view.enabled.first());
-    worker.map(|worker| Pick::Step(*worker)).or(view.timeout.map(Pick::Timeout))
+    worker.map(|worker| Pick::Step(*worker)).or_else(|| view.picks().next())
 }
 
 /// A number of up to 8 bytes in memory.

@@ -35,7 +35,7 @@ impl System for Execution {
     }
 
     fn may_repeat(&self) -> bool {
-        self.may_livelock() && self.view().timeout.is_none() && !self.runtime().awaits_time()
+        self.may_livelock() && !self.runtime().awaits_time()
     }
 
     fn expected(&self) -> Vec<Expected> {

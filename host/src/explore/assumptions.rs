@@ -7,7 +7,7 @@ use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
 use crate::results::{
-    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TIES_IN_ORDER, TestResult,
+    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult,
     WHOLE_MESSAGES, Watch,
 };
 use crate::runtime::{FaultClass, Timers};
@@ -143,9 +143,6 @@ pub(super) fn assumptions(
     }
     if result.incidents.spurious_left_out {
         assumptions.push(NO_SPURIOUS.into());
-    }
-    if result.incidents.timeouts_tied {
-        assumptions.push(TIES_IN_ORDER.into());
     }
     if result.incidents.clock_looked_at {
         assumptions.push(LOOKS_AT_ONCE.into());

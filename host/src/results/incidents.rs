@@ -16,10 +16,8 @@ pub struct Incidents {
     /// Whether some worker waited that could not wake up without a notification, because there is no budget for it.
     #[serde(default)]
     pub spurious_left_out: bool,
-    /// Whether two timeouts were pending that end at the same time: that of the lower worker fires first.
-    #[serde(default)]
-    pub timeouts_tied: bool,
-    /// Whether a worker looked at the clock when time may have passed since its last step: it looks at once.
+    /// Whether one of several workers looked at the clock in a step that also does something else: traces of older
+    /// versions have no scheduling points at such looks.
     #[serde(default)]
     pub clock_looked_at: bool,
     /// Sentences about what was needed and this tool does not support, with advice: no verdict on the test.
@@ -46,7 +44,6 @@ impl Incidents {
             memory_refused,
             asked_random,
             spurious_left_out,
-            timeouts_tied,
             clock_looked_at,
             limits,
             refused_calls,
@@ -58,7 +55,6 @@ impl Incidents {
         self.memory_refused |= memory_refused;
         self.asked_random |= asked_random;
         self.spurious_left_out |= spurious_left_out;
-        self.timeouts_tied |= timeouts_tied;
         self.clock_looked_at |= clock_looked_at;
         self.limits.extend(limits);
         self.refused_calls.extend(refused_calls);

@@ -82,10 +82,8 @@ pub const ONE_STREAM: &str = "the same random bytes in every execution";
 /// The assumption that waits return only after a notification.
 pub const NO_SPURIOUS: &str = "no spurious wake-ups, which --faults spurious tries";
 
-/// The assumption about timeouts that end at the same time.
-pub const TIES_IN_ORDER: &str = "of timeouts that end at the same time, that of the lower worker fires first";
-
-/// The assumption that a look at the clock, which is no scheduling point, belongs to the step before it.
+/// The assumption that a look at the clock belongs to the step before it, if it is no scheduling point: what versions
+/// stored that had no such points.
 pub const LOOKS_AT_ONCE: &str = "no time passes between a step and a look at the clock that follows it";
 
 /// An assumption of searches without a budget for faults of class `split`.

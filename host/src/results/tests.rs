@@ -126,7 +126,6 @@ impl Numbers {
             memory_refused: self.below(20) == 0,
             asked_random: self.below(20) == 0,
             spurious_left_out: self.below(20) == 0,
-            timeouts_tied: self.below(20) == 0,
             clock_looked_at: self.below(20) == 0,
             limits: self.names().into_iter().collect(),
             refused_calls: self.names().into_iter().collect(),

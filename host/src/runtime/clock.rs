@@ -2,7 +2,7 @@
 
 use coyote_strategies::WorkerId;
 
-/// When a pending timeout may fire; it is always the earliest one.
+/// When a pending timeout may fire; it is always among the earliest ones.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
@@ -18,8 +18,10 @@ pub enum Timers {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     now_ns: u64,
-    /// Pending timeouts, earliest first; equal deadlines by the guest's handles of their workers.
-    timers: Vec<(u64, u32, WorkerId)>,
+    /// Deadlines of the pending timeouts, each with the guest's handle of its worker, ascending.
+    deadlines: Vec<(u64, u32)>,
+    /// The workers of `deadlines`, in the same order.
+    sleepers: Vec<WorkerId>,
     /// Reads by `reader` since its last step that changed something: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
@@ -118,69 +120,64 @@ impl Clock {
         }
     }
 
-    /// Starts a timeout after this span, unless it would never come. Returns whether it ends at the same time as another
-    /// one.
-    pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) -> bool {
+    /// Starts a timeout after this span, unless it would never come.
+    pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) {
         let deadline = self.now_ns.saturating_add(span_ns);
-        if deadline >= FOREVER_NS {
-            return false;
+        if deadline < FOREVER_NS {
+            let at = self.deadlines.partition_point(|other| *other < (deadline, handle));
+            self.deadlines.insert(at, (deadline, handle));
+            self.sleepers.insert(at, worker);
         }
-        let tied = self.timers.iter().any(|(other, ..)| *other == deadline);
-        let timer = (deadline, handle, worker);
-        let at = self.timers.partition_point(|t| *t < timer);
-        self.timers.insert(at, timer);
-        tied
-    }
-
-    /// Whether a worker other than this one has looked at the clock, or lets time pass by a timeout.
-    pub fn passes_without(&self, worker: WorkerId) -> bool {
-        !self.timers.is_empty() || self.reader.is_some_and(|reader| reader != worker)
-    }
-
-    /// Whether any worker has looked at the clock.
-    pub fn was_read(&self) -> bool {
-        self.reader.is_some()
     }
 
     /// Cancels the worker's timeout. Returns whether there was one.
     pub fn cancel(&mut self, worker: WorkerId) -> bool {
-        let before = self.timers.len();
-        self.timers.retain(|t| t.2 != worker);
-        self.timers.len() < before
-    }
-
-    /// The earliest pending timeout.
-    #[inline]
-    pub fn earliest(&self) -> Option<WorkerId> {
-        self.timers.first().map(|t| t.2)
-    }
-
-    /// Whether the time of the earliest pending timeout has come by reads of the clock.
-    pub fn is_due(&self) -> bool {
-        self.timers.first().is_some_and(|t| t.0 <= self.now_ns)
-    }
-
-    /// Fires the earliest timeout: time moves to its deadline.
-    pub fn fire(&mut self) -> Option<WorkerId> {
-        if self.timers.is_empty() {
-            return None;
+        let at = self.sleepers.iter().position(|sleeper| *sleeper == worker);
+        if let Some(at) = at {
+            self.deadlines.remove(at);
+            self.sleepers.remove(at);
         }
-        let (deadline, _, worker) = self.timers.remove(0);
-        self.now_ns = self.now_ns.max(deadline);
-        Some(worker)
+        at.is_some()
+    }
+
+    /// Whether a timeout is pending.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        !self.deadlines.is_empty()
+    }
+
+    /// The workers whose timeouts end at the earliest time of all pending ones, by the guest's handles.
+    #[inline]
+    pub fn earliest(&self) -> &[WorkerId] {
+        let tied = |first: &(u64, u32)| self.deadlines.iter().take_while(|other| other.0 == first.0).count();
+        &self.sleepers[..self.deadlines.first().map_or(0, tied)]
+    }
+
+    /// Whether the time of the earliest pending timeouts has come by reads of the clock.
+    pub fn is_due(&self) -> bool {
+        self.deadlines.first().is_some_and(|deadline| deadline.0 <= self.now_ns)
+    }
+
+    /// Fires the worker's timeout, which must be among the earliest: time moves to its deadline.
+    pub fn fire(&mut self, worker: WorkerId) {
+        let is_earliest = self.earliest().contains(&worker);
+        assert!(is_earliest, "this is a bug in coyote-wasm: the timeout is not among the earliest");
+        self.now_ns = self.now_ns.max(self.deadlines[0].0);
+        self.cancel(worker);
     }
 
     /// The state that later reads depend on: time, number of reads and reader.
     pub fn read_state(&self) -> (u64, u32, Option<WorkerId>) {
-        // Timers and jumps are hashed separately.
-        let Clock { now_ns, timers: _, reads, reader, jumps: _ } = self;
+        // Timeouts and jumps are hashed separately.
+        let Clock { now_ns, deadlines: _, sleepers: _, reads, reader, jumps: _ } = self;
         (*now_ns, *reads, *reader)
     }
 
     /// Pending timeouts as spans from now, for the fingerprint. Those of timeouts that are due wrap around: which of them
     /// comes first depends on when they would have come.
     pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
-        self.timers.iter().map(|(d, _, w)| (d.wrapping_sub(self.now_ns), *w))
+        let spans = self.deadlines.iter().map(|(deadline, _)| deadline.wrapping_sub(self.now_ns));
+        spans.zip(self.sleepers.iter().copied())
     }
 }
 
@@ -190,12 +187,18 @@ mod tests {
 
     /// The order in which timeouts began is no part of a fingerprint, so nothing may depend on it.
     #[test]
-    fn equal_deadlines_come_by_handle() {
-        for order in [[0, 1], [1, 0]] {
+    fn equal_deadlines_are_ordered_by_handle() {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
             let mut clock = Clock::default();
-            let tied = order.map(|n| clock.start(WorkerId(n), 7 - n, 5));
-            assert_eq!(tied, [false, true]);
-            assert_eq!((clock.fire(), clock.fire()), (Some(WorkerId(1)), Some(WorkerId(0))), "{order:?}");
+            for n in order {
+                let span = if n == 2 { 9 } else { 5 };
+                clock.start(WorkerId(n), 7 - n, span);
+            }
+            assert_eq!(clock.earliest(), [WorkerId(1), WorkerId(0)], "{order:?}");
+            clock.fire(WorkerId(0));
+            assert_eq!((clock.earliest(), clock.now_ns()), (&[WorkerId(1)][..], 5), "{order:?}");
+            assert!(clock.cancel(WorkerId(1)) && !clock.cancel(WorkerId(1)));
+            assert_eq!(clock.earliest(), [WorkerId(2)]);
         }
     }
 
@@ -204,10 +207,11 @@ mod tests {
         let mut clock = Clock::default();
         clock.start(WorkerId(0), 0, u64::MAX);
         clock.start(WorkerId(1), 1, FOREVER_NS);
-        assert_eq!(clock.earliest(), None);
+        assert!(!clock.has_pending());
         clock.start(WorkerId(2), 2, FOREVER_NS - 1);
-        assert_eq!((clock.fire(), clock.now_ns()), (Some(WorkerId(2)), FOREVER_NS - 1));
+        clock.fire(WorkerId(2));
+        assert_eq!(clock.now_ns(), FOREVER_NS - 1);
         clock.start(WorkerId(3), 3, 1);
-        assert_eq!((clock.earliest(), clock.fire()), (None, None));
+        assert_eq!(clock.earliest(), []);
     }
 }

@@ -38,7 +38,6 @@ impl Runtime {
             fault_counts: _,
             sometimes: _,
             spurious_left_out: _,
-            timeouts_tied: _,
             clock_looked_at: _,
             failed_calls: _,
             memory_refused,

@@ -48,20 +48,21 @@ pub struct Waited {
 }
 
 impl Runtime {
-    /// The timeout that may fire now.
+    /// The workers whose timeouts may fire now.
     #[inline]
-    pub fn timeout(&self) -> Option<WorkerId> {
-        let earliest = self.clock.earliest()?;
+    pub fn timeouts(&self) -> &[WorkerId] {
+        let earliest = self.clock.earliest();
         let may = match self.timers {
+            _ if earliest.is_empty() => false,
             Timers::Any => true,
             Timers::Ordered => self.clock.is_due() || self.all_idle() || self.steps_to_wait() == 0,
         };
-        may.then_some(earliest)
+        if may { earliest } else { &[] }
     }
 
     /// Number of accesses that the running worker can execute before a timeout may fire that may not fire now.
     pub fn accesses_before_timeout(&self, running: WorkerId) -> u64 {
-        if self.timers == Timers::Any || self.clock.earliest().is_none() {
+        if self.timers == Timers::Any || !self.clock.has_pending() {
             return u64::MAX;
         }
         let others_are_idle = self.enabled.iter().all(|w| *w == running || self.is_idle(*w));
@@ -90,7 +91,7 @@ impl Runtime {
 
     /// Counts a step that the worker has executed.
     pub(super) fn count_idle(&mut self, id: WorkerId) {
-        let pending = self.clock.earliest().is_some();
+        let pending = self.clock.has_pending();
         let operation = self.pending(id).operation;
         if self.waited.looks
             && let Some(thing) = Thing::changed(operation)

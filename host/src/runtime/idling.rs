@@ -17,7 +17,7 @@ const LOOKS_MAX: usize = 8;
 pub fn looks_or_tries(kind: OpKind) -> bool {
     use OpKind::*;
     let looks =
-        matches!(kind, Load | AtomicLoad | Fence | Yield | Interleave | ReadPoint | Loop | SemaphoreValue);
+        matches!(kind, Load | AtomicLoad | Fence | Yield | Interleave | ReadPoint | Loop | SemaphoreValue | Clock);
     let tries = matches!(kind, CompareExchange | TryLock | TryReadLock | TryWriteLock | SemaphoreTryWait);
     looks || tries
 }

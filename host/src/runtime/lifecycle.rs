@@ -206,7 +206,7 @@ impl Runtime {
                 false => Progress::Over { left_blocked: Vec::new() },
             };
         }
-        if !self.enabled.is_empty() || self.clock.earliest().is_some() {
+        if !self.enabled.is_empty() || self.clock.has_pending() {
             return Progress::Ready;
         }
         self.quiescent()

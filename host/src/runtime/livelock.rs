@@ -36,7 +36,7 @@ impl Runtime {
 
     /// Whether a timeout is pending.
     pub fn awaits_time(&self) -> bool {
-        self.clock.relative().next().is_some()
+        self.clock.has_pending()
     }
 
     /// Whether both states continue alike: compared field by field, files and blocks of the heap by their

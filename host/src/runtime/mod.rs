@@ -75,7 +75,7 @@ use crate::outcome::Bug;
 use clock::Clock;
 pub use clock::{Jumps, REALTIME_NS, Timers};
 use coyote_instrumenter::Location;
-use coyote_strategies::{Class, Effect, Event, Pending, WorkerId, WorkerState, mix};
+use coyote_strategies::{Class, Effect, Event, OpKind, Pending, WorkerId, WorkerState, mix};
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
     hash as fault_hash, of_site,
@@ -152,9 +152,7 @@ pub struct Runtime {
     /// Whether a worker waited that could not wake up without a notification, because there is no budget for it: for
     /// reports.
     pub spurious_left_out: bool,
-    /// Whether two timeouts were pending that end at the same time: for reports.
-    pub timeouts_tied: bool,
-    /// Whether a worker looked at the clock in an execution in which time passes without it: for reports.
+    /// Whether one of several workers looked at the clock in a step that also does something else: for reports.
     pub clock_looked_at: bool,
     /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
     pub failed_calls: Vec<(u64, String)>,
@@ -238,7 +236,6 @@ impl Runtime {
             fault_counts,
             sometimes,
             spurious_left_out,
-            timeouts_tied,
             clock_looked_at,
             failed_calls,
             timers,
@@ -286,7 +283,6 @@ impl Runtime {
         fault_counts.clone_from(&other.fault_counts);
         sometimes.clone_from(&other.sometimes);
         *spurious_left_out = other.spurious_left_out;
-        *timeouts_tied = other.timeouts_tied;
         *clock_looked_at = other.clock_looked_at;
         failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
@@ -402,7 +398,8 @@ impl Runtime {
     /// Virtual time since the start of the test in ns, as a worker reads it.
     pub fn read_clock_ns(&mut self, id: WorkerId) -> u64 {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
-        self.clock_looked_at |= self.workers.len() > 1 && self.clock.passes_without(id);
+        let is_point = matches!(self.pending(id).operation.kind, OpKind::Clock | OpKind::Fault);
+        self.clock_looked_at |= !is_point && self.workers.len() > 1;
         self.clock.read_ns(id)
     }
 

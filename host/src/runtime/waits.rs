@@ -17,8 +17,7 @@ impl Runtime {
         self.stand(id, WorkerState::Blocked);
         if let Some(span) = span_ns {
             self.footprint.touch(Class::Clock, Effect::Write, 0);
-            self.clock_looked_at |= self.workers.len() > 1 && self.clock.was_read();
-            self.timeouts_tied |= self.clock.start(id, self.workers[id.index()].handle, span);
+            self.clock.start(id, self.workers[id.index()].handle, span);
         }
         Performed::Blocked
     }

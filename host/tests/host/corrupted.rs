@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 
 /// The possible decisions at one choice.
 enum Moment {
-    Pick { enabled: Vec<WorkerId>, timeout: Option<WorkerId>, workers: Vec<Pending> },
+    Pick { enabled: Vec<WorkerId>, timeouts: Vec<WorkerId>, workers: Vec<Pending> },
     Value { bound: u64 },
 }
 
@@ -44,7 +44,7 @@ impl Strategy for Watched {
     fn pick(&mut self, view: &View) -> Option<Pick> {
         self.moments.lock().unwrap().push(Moment::Pick {
             enabled: view.enabled.to_vec(),
-            timeout: view.timeout,
+            timeouts: view.timeouts.to_vec(),
             workers: view.workers.to_vec(),
         });
         self.walk.pick(view)
@@ -111,8 +111,8 @@ impl Original {
                     }
                 })
             }
-            (Moment::Pick { timeout, .. }, Decision::Timeout { worker }) => {
-                timeout.is_some() && *timeout == self.id(worker)
+            (Moment::Pick { timeouts, .. }, Decision::Timeout { worker }) => {
+                self.id(worker).is_some_and(|id| timeouts.contains(&id))
             }
             (Moment::Value { bound }, Decision::Value { value, bound: stated }) => {
                 bound == stated && value < bound

@@ -18,8 +18,11 @@
 //! for a socket, and `poll_oneoff` becomes two calls: one that waits, and one that writes the events. So it does in a module
 //! whose threads may wait in a driver that can be woken ([`super::drivers`]).
 //!
+//! Looks at the clock, `clock_time_get` and `coyote.now`, are announced in the same way: time can pass between them and
+//! the step before. The first argument stands for the descriptor.
+//!
 //! With faults of class `io`, `coyote_rt.fault_hook` replaces `coyote_rt.call`. Calls of `clock_time_get` and
-//! `random_get` are treated in the same way with the classes `clock` and `random`. With `crash`, the hook is
+//! `random_get` are treated in the same way with the classes `clock` and `random`, but the former are announced as well. With `crash`, the hook is
 //! also called before and after calls at which the program may crash, with another site.
 
 use super::drivers;
@@ -42,11 +45,13 @@ const NEVER: (bool, bool) = (false, false);
 pub enum Replacement {
     /// A suspending import that gets the site as an argument.
     Suspending { import: FunctionId, kind: OpKind },
-    /// A plain import, announced before it is called, with the argument that is a file descriptor.
+    /// A plain import, announced before it is called as an operation of this kind on an object.
     Announced {
         import: FunctionId,
+        kind: OpKind,
         params: Vec<ValType>,
-        descriptor: usize,
+        /// The argument that is the object.
+        object: Option<usize>,
         hook: Option<(FaultHook, u32)>,
         /// Whether the program may crash before and after the call.
         crashes: (bool, bool),
@@ -60,14 +65,21 @@ pub enum Replacement {
 }
 
 impl Replacement {
+    /// The replacement of a function that is not of files.
+    fn plain(
+        import: FunctionId,
+        kind: OpKind,
+        params: Vec<ValType>,
+        object: Option<usize>,
+        hook: Option<(FaultHook, u32)>,
+    ) -> Replacement {
+        Replacement::Announced { import, kind, params, object, hook, crashes: NEVER, waits: None }
+    }
+
     pub fn kind(&self) -> OpKind {
         match self {
-            Replacement::Suspending { kind, .. } => *kind,
+            Replacement::Suspending { kind, .. } | Replacement::Announced { kind, .. } => *kind,
             Replacement::Poll { .. } => OpKind::Sleep,
-            Replacement::Announced { hook: Some((FaultHook::Clock | FaultHook::Random, _)), .. } => {
-                OpKind::Fault
-            }
-            Replacement::Announced { .. } => OpKind::File,
             Replacement::Stub(stub) => stub.kind(),
         }
     }
@@ -102,20 +114,23 @@ impl Replacement {
                 });
                 code.call(*events);
             }
-            Replacement::Announced { import, params, descriptor, hook, crashes, waits } => {
-                // One site for both: traces identify a site by its place.
-                let crash =
-                    if crashes.0 || crashes.1 { draft.site(location, OpKind::Fault, 0, 0) } else { site };
+            Replacement::Announced { import, kind, params, object, hook, crashes, waits } => {
+                // One site for all: traces identify a site by its place.
+                let asks = crashes.0 || crashes.1 || hook.is_some() && *kind == OpKind::Clock;
+                let fault = if asks { draft.site(location, OpKind::Fault, 0, 0) } else { site };
                 if crashes.0 {
-                    may_crash(draft, code, crash, at);
+                    may_crash(draft, code, fault, at);
                 }
-                let above: Vec<_> = params[*descriptor + 1..].to_vec();
+                let above: Vec<_> = params[object.map_or(0, |at| at + 1)..].to_vec();
                 let above: Vec<_> = above.iter().map(|ty| draft.module.locals.add(*ty)).collect();
-                let object = draft.module.locals.add(ValType::I32);
                 above.iter().rev().for_each(|local| {
                     code.set(*local);
                 });
-                code.tee(object).get(object);
+                let object = object.map(|_| draft.module.locals.add(ValType::I32));
+                match object {
+                    Some(object) => code.tee(object).get(object),
+                    None => code.i32(0),
+                };
                 match (waits, hook) {
                     (Some((what, lists)), _) => {
                         code.i32(*what as i32);
@@ -129,7 +144,11 @@ impl Replacement {
                     }
                     (None, None) => announce(draft, code, site, at),
                     (None, Some(hook)) => {
-                        ask_for_fault(draft, code, *hook, site, at);
+                        if let (OpKind::Clock, Some(clock)) = (kind, object) {
+                            announce(draft, code, site, at);
+                            code.get(clock);
+                        }
+                        ask_for_fault(draft, code, *hook, fault, at);
                         // The host stores the answer and uses it in the call.
                         code.add(Drop {});
                     }
@@ -139,7 +158,7 @@ impl Replacement {
                 });
                 code.call(*import);
                 if crashes.1 {
-                    may_crash(draft, code, crash, at);
+                    may_crash(draft, code, fault, at);
                 }
             }
             Replacement::Stub(stub) => stub.call(draft, code, site, at),
@@ -187,6 +206,12 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
             (guest::MODULE, name) => {
                 let known = guest::import(name).expect("`check` knows all of them");
                 let Some(kind) = known.operation else { continue };
+                if kind == OpKind::Clock {
+                    if draft.options.clock_points {
+                        replaced.insert(id, Replacement::plain(id, kind, vec![], None, None));
+                    }
+                    continue;
+                }
                 let mut params: Vec<_> = known.params.iter().map(|(_, ty)| val_type(*ty)).collect();
                 params.push(I32);
                 let results: Vec<_> = known.result.iter().map(|ty| val_type(*ty)).collect();
@@ -209,26 +234,29 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 let call = file::call(name).expect("just found");
                 let params: Vec<_> = call.types().map(val_type).collect();
                 let import = draft.import(call.name, &params, &[I32]);
-                let descriptor = call.descriptor();
+                let object = Some(call.descriptor());
                 let number = file::CALLS.iter().position(|other| other == call).expect("it is in the table");
                 let hook = draft.options.fails("io").then_some((FaultHook::File, number as u32));
                 let crashes = if draft.options.fails("crash") { file::crashes(name) } else { NEVER };
                 let waits = file::waits(name).filter(|_| sockets).map(|lists| (number as u32, lists));
-                let announced = Replacement::Announced { import, params, descriptor, hook, crashes, waits };
+                let kind = OpKind::File;
+                let announced = Replacement::Announced { import, kind, params, object, hook, crashes, waits };
                 replaced.insert(id, announced);
                 continue;
             }
-            (WASI, "clock_time_get") if draft.options.fails("clock") => {
+            (WASI, "clock_time_get") if draft.options.fails("clock") || draft.options.clock_points => {
                 let params = vec![I32, ValType::I64, I32];
                 let import = draft.import("clock_time_get", &params, &[I32]);
-                let hook = Some((FaultHook::Clock, 0));
-                replaced.insert(id, plain(import, params, hook));
+                let kind = if draft.options.clock_points { OpKind::Clock } else { OpKind::Fault };
+                let hook = draft.options.fails("clock").then_some((FaultHook::Clock, 0));
+                replaced.insert(id, Replacement::plain(import, kind, params, Some(0), hook));
                 continue;
             }
             (WASI, "random_get") if draft.options.fails("random") => {
-                let import = draft.import("random_get", &[I32; 2], &[I32]);
+                let params = vec![I32; 2];
+                let import = draft.import("random_get", &params, &[I32]);
                 let hook = Some((FaultHook::Random, 0));
-                replaced.insert(id, plain(import, vec![I32; 2], hook));
+                replaced.insert(id, Replacement::plain(import, OpKind::Fault, params, Some(0), hook));
                 continue;
             }
             (WASI, "proc_exit") => (draft.suspending(rt::WASI_PROC_EXIT, &[I32; 2], &[]), OpKind::Exit),
@@ -237,11 +265,6 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
         replaced.insert(id, Replacement::Suspending { import, kind });
     }
     replaced
-}
-
-/// The replacement of a function whose first argument is the object of its fault.
-fn plain(import: FunctionId, params: Vec<ValType>, hook: Option<(FaultHook, u32)>) -> Replacement {
-    Replacement::Announced { import, params, descriptor: 0, hook, crashes: NEVER, waits: None }
 }
 
 fn val_type(ty: Type) -> ValType {

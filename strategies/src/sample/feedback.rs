@@ -127,8 +127,7 @@ impl Strategy for Feedback {
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let possible = |decision: &Decision| match decision {
-            Decision::Pick(Pick::Step(worker)) => view.can_step(*worker),
-            Decision::Pick(Pick::Timeout(worker)) => view.timeout == Some(*worker),
+            Decision::Pick(pick) => view.allows(*pick),
             Decision::Value(_) => false,
         };
         let pick = match self.next(possible) {

@@ -184,7 +184,7 @@ impl Guided {
                     return Some(Pick::Step(worker));
                 }
                 (Segment::Timeout { until, .. }, Some(worker))
-                    if executed(&self.timeouts, worker) < *until && view.timeout == Some(worker) =>
+                    if executed(&self.timeouts, worker) < *until && view.timeouts.contains(&worker) =>
                 {
                     return Some(Pick::Timeout(worker));
                 }
@@ -201,7 +201,7 @@ impl Guided {
         }
         let running = self.last.running.filter(|worker| view.can_step(*worker));
         let lowest = || view.enabled.iter().copied().min_by_key(|worker| self.paths.path(*worker));
-        running.or_else(lowest).map(Pick::Step).or(view.timeout.map(Pick::Timeout))
+        running.or_else(lowest).map(Pick::Step).or_else(|| Some(Pick::Timeout(*view.timeouts.first()?)))
     }
 }
 

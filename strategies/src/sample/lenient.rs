@@ -214,7 +214,7 @@ impl Lenient {
             let (worker, expected) = match recorded {
                 Recorded::Step { worker, kind, site } => (worker, (kind, site)),
                 Recorded::Timeout { worker } => {
-                    let id = self.paths.find(&worker).filter(|id| view.timeout == Some(*id));
+                    let id = self.paths.find(&worker).filter(|id| view.timeouts.contains(id));
                     if id.is_none() {
                         self.diverge(None, format!("no timeout of worker {worker} can fire"));
                         self.left_out += 1;

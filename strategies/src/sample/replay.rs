@@ -104,7 +104,7 @@ impl Replay {
                 Ok(Pick::Step(id))
             }
             Recorded::Timeout { worker } => match self.paths.find(worker) {
-                Some(id) if view.timeout == Some(id) => Ok(Pick::Timeout(id)),
+                Some(id) if view.timeouts.contains(&id) => Ok(Pick::Timeout(id)),
                 _ => Err(format!("no timeout of worker {worker} can fire")),
             },
             Recorded::Value { .. } => Err("the trace chooses a value, the execution a worker".into()),

@@ -191,9 +191,9 @@ impl Strategy for GoesOn {
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let running = view.current.filter(|worker| view.can_step(*worker));
         let worker = running.or_else(|| view.enabled.first().copied());
-        self.waited = if view.timeout.is_some() { self.waited + 1 } else { 0 };
-        let pick = match view.timeout {
-            Some(sleeper) if worker.is_none() || self.waited > PATIENCE => Pick::Timeout(sleeper),
+        self.waited = if view.timeouts.is_empty() { 0 } else { self.waited + 1 };
+        let pick = match view.timeouts.first() {
+            Some(sleeper) if worker.is_none() || self.waited > PATIENCE => Pick::Timeout(*sleeper),
             _ => Pick::Step(worker?),
         };
         if let Pick::Timeout(_) = pick {

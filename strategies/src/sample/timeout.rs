@@ -7,11 +7,16 @@ use crate::{Iteration, Pick, View};
 /// be exceptions, but a race against one should occur within some tens of iterations.
 const ONE_IN: u64 = 16;
 
-/// The pending timeout, if it fires now: always if no worker is enabled, otherwise rarely.
+/// A pending timeout, if one fires now: always if no worker is enabled, otherwise rarely. Each of several is as likely.
 #[inline]
 pub(super) fn fires(view: &View, rng: &mut ChoiceRng) -> Option<Pick> {
-    let worker = view.timeout?;
-    (view.enabled.is_empty() || rng.one_in(ONE_IN)).then_some(Pick::Timeout(worker))
+    let first = *view.timeouts.first()?;
+    if !view.enabled.is_empty() && !rng.one_in(ONE_IN) {
+        return None;
+    }
+    let several = view.timeouts.len() as u64;
+    let worker = if several > 1 { view.timeouts[rng.below(several) as usize] } else { first };
+    Some(Pick::Timeout(worker))
 }
 
 /// Distinguishes this draw from the choices of the iteration.
@@ -39,7 +44,7 @@ impl Patience {
         self.until
     }
 
-    /// The pending timeout, if it fires now.
+    /// A pending timeout, if one fires now.
     pub fn fires(self, view: &View, rng: &mut ChoiceRng) -> Option<Pick> {
         if view.step < self.until && !view.enabled.is_empty() { None } else { fires(view, rng) }
     }

@@ -291,9 +291,7 @@ impl<S: System> Dfs<S> {
         match (left, system.status()) {
             (Left::All, Status::Choosing { bound }) => values = 0..bound,
             (Left::All, _) => {
-                let view = system.view();
-                self.picks.extend(view.enabled.iter().map(|worker| Pick::Step(*worker)));
-                self.picks.extend(view.timeout.map(Pick::Timeout));
+                self.picks.extend(system.view().picks());
             }
             (Left::Some(branch), _) => {
                 values = branch.values.clone();

@@ -89,7 +89,7 @@ fn is_range_of_samples(item: &Item) -> Result<(), String> {
 /// Says what is impossible, and where.
 pub fn check_decision<S: System>(system: &S, decision: Decision, made: usize) -> Result<(), String> {
     let wrong = match (decision, system.status()) {
-        (Decision::Pick(pick), Status::Ready) if is_possible(system, pick) => return Ok(()),
+        (Decision::Pick(pick), Status::Ready) if system.view().allows(pick) => return Ok(()),
         (Decision::Value(value), Status::Choosing { bound }) if value < bound => return Ok(()),
         (Decision::Pick(Pick::Step(worker)), Status::Ready) => {
             format!("worker {} cannot go on", worker.0)
@@ -139,14 +139,6 @@ pub fn check_branch<S: System>(
         (false, Status::Choosing { .. }) => Err(misfit(made, "it has values beyond the bound")),
         (false, Status::Ready) => Err(misfit(made, "nobody asks for a value")),
         _ => Err(misfit(made, "the program has ended")),
-    }
-}
-
-fn is_possible<S: System>(system: &S, pick: Pick) -> bool {
-    let view = system.view();
-    match pick {
-        Pick::Step(worker) => view.enabled.contains(&worker),
-        Pick::Timeout(worker) => view.timeout == Some(worker),
     }
 }
 

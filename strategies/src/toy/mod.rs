@@ -65,6 +65,8 @@ pub struct Toy {
     monitors: [Option<(bool, u64)>; 2],
     pending: Vec<Pending>,
     enabled: Vec<WorkerId>,
+    /// Workers whose timeouts are the earliest.
+    timeouts: Vec<WorkerId>,
     current: Option<WorkerId>,
     steps: u64,
     /// How often the state of a worker has changed.
@@ -90,6 +92,7 @@ impl Toy {
             monitors: [None; 2],
             pending: Vec::new(),
             enabled: Vec::new(),
+            timeouts: Vec::new(),
             current: None,
             steps: 0,
             changes: 0,
@@ -140,12 +143,6 @@ impl Toy {
         worker.is_some_and(|w| self.instruction(w).is_none())
     }
 
-    /// The worker with the earliest timeout; of equal ones the lowest.
-    fn earliest(&self) -> Option<WorkerId> {
-        let armed = self.workers.iter().enumerate().filter_map(|(i, w)| Some((w.deadline?, i)));
-        armed.min().map(|(_, i)| WorkerId(i as u32))
-    }
-
     fn in_section(&self, worker: WorkerId) -> bool {
         let worker = &self.workers[worker.index()];
         worker.counter < worker.section_end
@@ -192,6 +189,11 @@ impl Toy {
             if state == WorkerState::Enabled {
                 self.enabled.push(WorkerId(w as u32));
             }
+        }
+        self.timeouts.clear();
+        if let Some(earliest) = self.workers.iter().filter_map(|w| w.deadline).min() {
+            let ends = |w: &usize| self.workers[*w].deadline == Some(earliest);
+            self.timeouts.extend((0..self.workers.len()).filter(ends).map(|w| WorkerId(w as u32)));
         }
     }
 
@@ -520,7 +522,7 @@ impl Toy {
     }
 
     fn fire(&mut self, id: WorkerId) {
-        assert_eq!(self.earliest(), Some(id), "{id:?}'s timeout is not the earliest");
+        assert!(self.timeouts.contains(&id), "{id:?}'s timeout is not the earliest");
         self.now = self.workers[id.index()].deadline.expect("it is armed");
         if self.in_section(id) {
             // It was blocked, so other workers can run within its section until it continues, whichever

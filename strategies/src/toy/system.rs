@@ -14,7 +14,7 @@ impl System for Toy {
         match self.choosing {
             _ if self.bug => Status::Bug,
             Some((_, bound)) => Status::Choosing { bound },
-            None if !self.enabled.is_empty() || self.earliest().is_some() => Status::Ready,
+            None if !self.enabled.is_empty() || !self.timeouts.is_empty() => Status::Ready,
             None if self.pending.iter().all(|p| p.state == WorkerState::Ended) => Status::Passed,
             None if stuck() => Status::Abandoned,
             None => Status::Bug,
@@ -29,7 +29,7 @@ impl System for Toy {
         let alone = self.alone();
         View {
             enabled: alone.map_or(&self.enabled[..], |at| &self.enabled[at..=at]),
-            timeout: if alone.is_some() { None } else { self.earliest() },
+            timeouts: if alone.is_some() { &[] } else { &self.timeouts },
             workers: &self.pending,
             current: self.current,
             step: self.steps,

@@ -42,9 +42,7 @@ fn descend(toy: &Toy, max: u64, all: &mut All) {
 }
 
 pub fn picks(toy: &Toy) -> Vec<Pick> {
-    let view = toy.view();
-    let steps = view.enabled.iter().map(|w| Pick::Step(*w));
-    steps.chain(view.timeout.map(Pick::Timeout)).collect()
+    toy.view().picks().collect()
 }
 
 /// A program composed with an explorer.

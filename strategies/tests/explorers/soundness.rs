@@ -3,7 +3,7 @@
 use crate::programs;
 use crate::spy::{Spy, executions};
 use coyote_strategies::search::Advance;
-use coyote_strategies::search::explorers::{Explorer, RoundRobin, is_possible};
+use coyote_strategies::search::explorers::{Explorer, RoundRobin};
 use coyote_strategies::search::ses::{Ses, Settings};
 use coyote_strategies::search::ss::{Samples, Ss};
 use coyote_strategies::toy::{Instruction::*, Program};
@@ -50,7 +50,7 @@ impl Explorer for Planted {
         };
         if self.fault == Fault::Impossible
             && let Some(last) = self.last
-            && !is_possible(last, view)
+            && !view.allows(last)
         {
             return Some(last);
         }

@@ -14,7 +14,7 @@ fn pick(strategy: &mut dyn Strategy, enabled: &[u32]) -> u32 {
     let enabled: Vec<WorkerId> = enabled.iter().copied().map(WorkerId).collect();
     let view = View {
         enabled: &enabled,
-        timeout: None,
+        timeouts: &[],
         workers: &[pending; 4],
         current: None,
         step: 0,
@@ -69,9 +69,9 @@ fn in_half_of_the_iterations_timeouts_wait() {
     let pending = |state| Pending { operation: Operation::START, state };
     let workers = [WorkerState::Enabled, WorkerState::Blocked].map(pending);
     let fires = |strategy: &mut dyn Strategy, enabled: &[WorkerId], step| {
-        let timeout = Some(WorkerId(1));
+        let timeouts = &[WorkerId(1)][..];
         let (current, changes, in_section, fault) = (None, 0, false, None);
-        let view = View { enabled, timeout, workers: &workers, current, step, changes, in_section, fault };
+        let view = View { enabled, timeouts, workers: &workers, current, step, changes, in_section, fault };
         strategy.pick(&view) == Some(Pick::Timeout(WorkerId(1)))
     };
     for name in ["pct-t:1", "pct-t:1+chess-fair"] {

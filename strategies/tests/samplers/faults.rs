@@ -18,7 +18,7 @@ fn run(strategy: &mut Faults, index: u64, kinds: &[u64], ways: u64) -> Vec<u64> 
         let workers = [Pending { operation, state: WorkerState::Enabled }];
         let view = View {
             enabled: &[worker],
-            timeout: None,
+            timeouts: &[],
             workers: &workers,
             current: None,
             step: step as u64,

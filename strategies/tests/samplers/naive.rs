@@ -41,8 +41,12 @@ fn mix(mut z: u64) -> u64 {
 }
 
 fn fires(view: &View, rng: &mut ChoiceRng) -> Option<Pick> {
-    let worker = view.timeout?;
-    (view.enabled.is_empty() || rng.one_in(16)).then_some(Pick::Timeout(worker))
+    let timeouts = view.timeouts;
+    if timeouts.is_empty() || !view.enabled.is_empty() && !rng.one_in(16) {
+        return None;
+    }
+    let at = if timeouts.len() == 1 { 0 } else { rng.below(timeouts.len() as u64) };
+    Some(Pick::Timeout(timeouts[at as usize]))
 }
 
 /// Hash of the creation path, children and last value of each worker.

@@ -77,7 +77,7 @@ impl System for Drawn {
     fn view(&self) -> View<'_> {
         View {
             enabled: &self.enabled,
-            timeout: None,
+            timeouts: &[],
             workers: &self.workers,
             current: None,
             step: self.step,

@@ -63,7 +63,7 @@ impl System for Faulty {
     fn view(&self) -> View<'_> {
         let view = self.toy.view();
         let hidden = self.fault == Fault::TimeoutsIgnored && !view.enabled.is_empty();
-        View { timeout: if hidden { None } else { view.timeout }, ..view }
+        View { timeouts: if hidden { &[] } else { view.timeouts }, ..view }
     }
     fn step(&mut self, pick: Pick) {
         self.said.clear();

@@ -60,12 +60,8 @@ fn recurse(toy: &mut Toy, trace: &mut Trace, ended: &mut dyn FnMut(&Toy, &Trace)
 
 /// What can be decided now.
 pub fn decisions(toy: &Toy) -> Vec<Decision> {
-    let view = toy.view();
     match toy.status() {
-        Status::Ready => {
-            let steps = view.enabled.iter().map(|worker| Pick::Step(*worker));
-            steps.chain(view.timeout.map(Pick::Timeout)).map(Decision::Pick).collect()
-        }
+        Status::Ready => toy.view().picks().map(Decision::Pick).collect(),
         Status::Choosing { bound } => (0..bound).map(Decision::Value).collect(),
         _ => vec![],
     }

@@ -38,7 +38,7 @@ fn enabled(system: &impl System) -> BTreeSet<u32> {
 }
 
 fn can_repeat(system: &impl System) -> bool {
-    system.status() == Status::Ready && system.view().timeout.is_none()
+    system.status() == Status::Ready && system.view().timeouts.is_empty()
 }
 
 fn decisions(system: &impl System) -> Vec<Decision> {

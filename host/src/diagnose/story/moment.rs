@@ -367,7 +367,7 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
     }
     match kind {
         ChooseBool | ChooseInt | Fault => (Act::Chooses(step.values.clone()), Weight::Shared),
-        Join | Sleep => (Act::Other(kind), Weight::Background),
+        Join | Sleep | Clock => (Act::Other(kind), Weight::Background),
         _ => (Act::Other(kind), Weight::Private),
     }
 }

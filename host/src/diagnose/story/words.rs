@@ -71,6 +71,7 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
     let woken = if titles.is_empty() { String::new() } else { format!("wakes {}", titles.join(", ")) };
     let plain = |text: String| Words { effect: text.clone(), text, is_named: true };
     Some(match act {
+        Act::Other(Clock) => plain("looks at the clock".into()),
         Act::Access | Act::Other(_) => return None,
         Act::Spawn(child) => plain(format!("starts {}", (names.workers)(*child))),
         Act::Chooses(values) => {

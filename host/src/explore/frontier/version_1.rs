@@ -46,7 +46,6 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     let incidents = Incidents {
         asked_random: true,
         spurious_left_out: true,
-        timeouts_tied: true,
         clock_looked_at: true,
         ..Incidents::default()
     };

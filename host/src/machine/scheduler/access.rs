@@ -89,7 +89,7 @@ impl Scheduler {
         }
         let view = self.runtime.view();
         // Whether a timeout fires is drawn at every choice.
-        if view.timeout.is_some() {
+        if !view.timeouts.is_empty() {
             return None;
         }
         self.watched.clear();

@@ -47,11 +47,9 @@ struct Model {
     condvars: BTreeMap<u32, BTreeSet<usize>>,
     futexes: BTreeMap<u32, BTreeSet<usize>>,
     cells: BTreeMap<u32, u32>,
-    /// Deadline, order of creation, worker.
-    timers: BTreeSet<(u64, usize, usize)>,
+    /// Deadline and worker.
+    timers: BTreeSet<(u64, usize)>,
     now: u64,
-    /// Order in which workers were created.
-    created: Vec<usize>,
     /// Spurious wake-ups and failing try-locks that may still happen.
     faults: (u32, u32),
 }
@@ -74,7 +72,6 @@ impl Model {
             cells: BTreeMap::new(),
             timers: BTreeSet::new(),
             now: 0,
-            created: vec![0],
             faults: (
                 settings.faults.budget(FaultClass::Spurious),
                 settings.faults.budget(FaultClass::TryLock),
@@ -149,7 +146,7 @@ impl Model {
         if action.has_result() {
             worker.results.push(Some(result));
         }
-        self.timers.retain(|t| t.2 != w);
+        self.timers.retain(|t| t.1 != w);
         self.ended_by_return(program, w)
     }
 
@@ -164,13 +161,12 @@ impl Model {
     fn wait(&mut self, w: usize, span: Option<u64>) {
         self.workers[w].stage = Stage::Waiting;
         if let Some(span) = span {
-            let order = self.created.iter().position(|c| *c == w).expect("it exists");
-            self.timers.insert((self.now + span, order, w));
+            self.timers.insert((self.now + span, w));
         }
     }
 
     fn wake(&mut self, w: usize) {
-        self.timers.retain(|t| t.2 != w);
+        self.timers.retain(|t| t.1 != w);
         self.workers[w].stage = Stage::Woken(0);
     }
 
@@ -350,7 +346,6 @@ impl Model {
             Spawn(child) | SpawnDetached(child) => {
                 model.workers[child].stage = Stage::Created;
                 model.workers[child].detached = matches!(action, SpawnDetached(_));
-                model.created.push(child);
                 0
             }
             _ => 0,
@@ -358,10 +353,16 @@ impl Model {
         vec![(model.done(program, w, result), None)]
     }
 
-    /// The earliest timeout fires.
-    fn fire(&self, program: &Program) -> Option<Model> {
+    /// One of the earliest timeouts fires.
+    fn fire(&self, program: &Program) -> Vec<Model> {
+        let earliest = self.timers.first().map(|timer| timer.0);
+        let tied = self.timers.iter().filter(|timer| Some(timer.0) == earliest);
+        tied.map(|(deadline, w)| self.fire_of(program, *deadline, *w)).collect()
+    }
+
+    fn fire_of(&self, program: &Program, deadline: u64, w: usize) -> Model {
         let mut model = self.clone();
-        let (deadline, _, w) = model.timers.pop_first()?;
+        model.timers.remove(&(deadline, w));
         model.now = model.now.max(deadline);
         model.condvars.values_mut().chain(model.futexes.values_mut()).for_each(|q| q.retain(|x| *x != w));
         let result = match self.action(program, w) {
@@ -370,7 +371,7 @@ impl Model {
             _ => ETIMEDOUT,
         };
         model.workers[w].stage = Stage::Woken(result);
-        Some(model)
+        model
     }
 
     /// The outcome, if no more steps are possible.

@@ -35,6 +35,8 @@ pub enum Mistake {
     NoLeader,
     /// A timeout fires only if no other worker can continue.
     PatientTimeouts,
+    /// Of timeouts that end at the same time, that of the lower worker fires first.
+    LowerFirst,
     /// An addition is a load and a store.
     TornAdditions,
 }
@@ -147,7 +149,7 @@ impl Model<'_> {
             let mut next: Vec<State> =
                 (0..state.workers.len()).flat_map(|w| self.steps(state.clone(), w)).collect();
             if next.is_empty() || !self.is(Mistake::PatientTimeouts) {
-                next.extend(self.fire(state.clone()));
+                next.extend(self.fire(&state));
             }
             if next.is_empty() {
                 ends.insert(state.workers.into_iter().map(|worker| worker.results).collect());
@@ -157,9 +159,16 @@ impl Model<'_> {
         ends
     }
 
-    /// Fires the earliest timeout.
-    fn fire(&self, mut state: State) -> Option<State> {
-        let (deadline, w) = state.timers.pop_first()?;
+    /// Fires one of the earliest timeouts.
+    fn fire(&self, state: &State) -> Vec<State> {
+        let earliest = state.timers.first().map(|timer| timer.0);
+        let lower_first = if self.is(Mistake::LowerFirst) { 1 } else { usize::MAX };
+        let tied = state.timers.iter().filter(|timer| Some(timer.0) == earliest).take(lower_first);
+        tied.map(|(deadline, w)| self.fire_of(state.clone(), *deadline, *w)).collect()
+    }
+
+    fn fire_of(&self, mut state: State, deadline: u64, w: usize) -> State {
+        state.timers.remove(&(deadline, w));
         state.now_ms = state.now_ms.max(deadline);
         state.objects.condvars.values_mut().for_each(|waiters| waiters.retain(|waiter| *waiter != w));
         let result = match self.action(&state, w) {
@@ -168,7 +177,7 @@ impl Model<'_> {
             _ => 0,
         };
         state.wake(w, result);
-        Some(state)
+        state
     }
 
     /// Steps of a worker without a next call: its function returns, then its variables are destroyed, then it

@@ -53,6 +53,13 @@ fn mistakes_of_the_model_are_found() {
         (Mistake::NobodyWaits, states(&[CallOnce(0, 0), Load(0)], &[CallOnce(0, 0)])),
         (Mistake::NoLeader, states(&[Arrive(0)], &[Arrive(0)])),
         (Mistake::PatientTimeouts, states(&[Lock(0), WaitFor(0, 0, 5), Load(0)], &[Store(0, 1)])),
+        (
+            Mistake::LowerFirst,
+            states(
+                &[Lock(0), Store(0, 1), WaitFor(0, 0, 5)],
+                &[Lock(0), Load(0), WaitFor(1, 0, 5), NotifyOne(0)],
+            ),
+        ),
         (Mistake::TornAdditions, states(&[Add(0, 1), Load(0)], &[Add(0, 1)])),
     ];
     for (mistake, (program, search)) in cases {

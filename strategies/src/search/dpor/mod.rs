@@ -314,8 +314,7 @@ impl<S: System> Dpor<S> {
         let asleep = start..self.sleep.len();
         let from = self.choices.len();
         let view = system.view();
-        let steps = view.enabled.iter().map(|worker| Pick::Step(*worker));
-        for pick in steps.chain(view.timeout.map(Pick::Timeout)) {
+        for pick in view.picks() {
             let covered = self.sleep.covers(asleep.clone(), pick);
             let state = if covered { State::Asleep } else { State::Idle };
             let drowsy = covered || self.sleep.covers_some(asleep.clone(), pick);

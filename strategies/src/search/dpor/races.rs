@@ -50,9 +50,9 @@ impl<S: System> Dpor<S> {
     /// `cut_off`: this is also true of all picks that are still possible, or that the last step made possible
     /// when it ended the execution.
     pub(super) fn find_races_of_blocked(&mut self, system: &S, cut_off: bool) {
-        let timeout = system.view().timeout.filter(|_| cut_off).map(Pick::Timeout);
+        let timeouts = system.view().timeouts.iter().filter(|_| cut_off).map(|worker| Pick::Timeout(*worker));
         let workers = (0..system.view().workers.len() as u32).map(|worker| Pick::Step(WorkerId(worker)));
-        for pick in workers.chain(timeout) {
+        for pick in workers.chain(timeouts) {
             let state = system.view().workers[pick.worker().index()].state;
             let possible = matches!(pick, Pick::Timeout(_)) || state == WorkerState::Enabled;
             if state != WorkerState::Ended && (cut_off || !possible) {
@@ -344,7 +344,7 @@ impl<S: System> Dpor<S> {
         for choice in self.nodes[start].choices.clone() {
             let Choice { pick: other, state, .. } = self.choices[choice];
             let gone = match other {
-                Pick::Timeout(worker) => view.timeout != Some(worker),
+                Pick::Timeout(worker) => !view.timeouts.contains(&worker),
                 Pick::Step(worker) => {
                     pick == Pick::Timeout(worker) || view.workers[worker.index()].state == WorkerState::Ended
                 }

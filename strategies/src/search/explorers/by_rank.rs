@@ -59,7 +59,7 @@ impl Explorer for ByRank {
         self.turns.begin();
         self.ranks.clear();
         for worker in self.settle(view) {
-            self.turns.insert(WorkerId(worker), self.turns.len() - 1);
+            self.turns.insert(WorkerId(worker), self.turns.workers().count());
         }
     }
 

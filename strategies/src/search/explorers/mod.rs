@@ -143,7 +143,7 @@ pub fn offers<E: Explorer>(explorer: &E, view: &View, into: &mut Vec<Pick>) -> R
     let mut offer = |explorer: &E| {
         let pick = explorer.next(view).ok_or(Mistake::Silent { choices })?;
         into.push(pick);
-        if is_possible(pick, view) { Ok(()) } else { Err(Mistake::Impossible { pick, choices }) }
+        if view.allows(pick) { Ok(()) } else { Err(Mistake::Impossible { pick, choices }) }
     };
     offer(explorer)?;
     if choices > 1 {
@@ -153,17 +153,9 @@ pub fn offers<E: Explorer>(explorer: &E, view: &View, into: &mut Vec<Pick>) -> R
             offer(&explorer)?;
         }
     }
-    let picks = view.enabled.iter().map(|w| Pick::Step(*w)).chain(view.timeout.map(Pick::Timeout));
-    match picks.into_iter().find(|pick| !into.contains(pick)) {
+    match view.picks().find(|pick| !into.contains(pick)) {
         Some(pick) => Err(Mistake::Missing { pick, choices }),
         None => Ok(()),
     }
 }
 
-/// Whether the pick can be executed now.
-pub fn is_possible(pick: Pick, view: &View) -> bool {
-    match pick {
-        Pick::Step(worker) => view.enabled.contains(&worker),
-        Pick::Timeout(worker) => view.timeout == Some(worker),
-    }
-}

@@ -24,9 +24,9 @@ impl RoundRobin {
 
     fn settle(&mut self, view: &View) {
         for worker in self.turns.settle(view) {
-            // The timeout stays last.
-            let places = self.turns.len() as u64;
-            let at = self.rng.as_mut().map_or(places - 1, |rng| rng.below(places));
+            // Timeouts stay last.
+            let last = self.turns.workers().count() as u64;
+            let at = self.rng.as_mut().map_or(last, |rng| rng.below(last + 1));
             self.turns.insert(WorkerId(worker), at as usize);
         }
     }

@@ -21,7 +21,7 @@ impl Explorer for RunToCompletion {
     fn begin(&mut self, view: &View) {
         self.turns.begin();
         for worker in self.turns.settle(view) {
-            self.turns.insert(WorkerId(worker), self.turns.len() - 1);
+            self.turns.insert(WorkerId(worker), self.turns.workers().count());
         }
     }
 

@@ -1,31 +1,30 @@
 //! An order of turns: the first possible turn is next.
 
-use super::is_possible;
 use crate::{Pick, View, WorkerId, WorkerState};
 
-/// A turn of a worker or of the timeout.
+/// A turn of a worker or of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A step of this worker.
     Worker(WorkerId),
-    /// The earliest timeout of any worker. There is one such turn, because one timeout is possible at a time.
-    Timeout,
+    /// The timeout of this worker.
+    Timeout(WorkerId),
 }
 
 impl Turn {
     fn pick(self, view: &View) -> Option<Pick> {
         let pick = match self {
             Turn::Worker(worker) => Pick::Step(worker),
-            Turn::Timeout => Pick::Timeout(view.timeout?),
+            Turn::Timeout(worker) => Pick::Timeout(worker),
         };
-        is_possible(pick, view).then_some(pick)
+        view.allows(pick).then_some(pick)
     }
 }
 
-/// Every worker that has not ended, and the timeout, each once: so every possible pick has a turn, and
-/// repeatedly putting the next turn last offers all of them.
+/// Every worker that has not ended, and every timeout that may fire, each once: so every possible pick has a turn,
+/// and repeatedly putting the next turn last offers all of them.
 ///
-/// The timeout is put last after every step: timeouts are meant to be exceptions. Preferring it costs as many
+/// Timeouts are put last after every step: they are meant to be exceptions. Preferring the first of them costs as many
 /// delays as there are enabled workers.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
@@ -35,21 +34,10 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Begins an execution, with only the timeout's turn.
+    /// Begins an execution, without turns.
     pub fn begin(&mut self) {
         self.order.clear();
-        self.order.push(Turn::Timeout);
         self.known = 0;
-    }
-
-    /// How many turns there are, including the timeout's.
-    pub fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    /// Whether no execution has begun; afterwards there is always the timeout's turn.
-    pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
     }
 
     /// The pick of the first turn that is possible in this view.
@@ -81,7 +69,7 @@ impl Turns {
     pub fn workers(&self) -> impl Iterator<Item = WorkerId> {
         self.order.iter().filter_map(|turn| match turn {
             Turn::Worker(worker) => Some(*worker),
-            Turn::Timeout => None,
+            Turn::Timeout(_) => None,
         })
     }
 
@@ -91,14 +79,14 @@ impl Turns {
         self.order.insert(at.min(self.order.len()), Turn::Worker(worker));
     }
 
-    /// Updates the order after a step: removes ended workers and puts the timeout last. Returns the new
-    /// workers.
+    /// Updates the order for the state in this view: removes ended workers and puts the timeouts last. Returns the
+    /// new workers.
     pub fn settle(&mut self, view: &View) -> std::ops::Range<u32> {
         self.order.retain(|turn| match turn {
             Turn::Worker(worker) => view.workers[worker.index()].state != WorkerState::Ended,
-            Turn::Timeout => false,
+            Turn::Timeout(_) => false,
         });
-        self.order.push(Turn::Timeout);
+        self.order.extend(view.timeouts.iter().map(|worker| Turn::Timeout(*worker)));
         let new = self.known..view.workers.len() as u32;
         self.known = new.end;
         new
