@@ -1,6 +1,6 @@
 //! Virtual time. It moves when a timeout fires and when a worker keeps reading the clock.
 
-use coyote_strategies::WorkerId;
+use coyote_strategies::{Access, Class, Effect, WorkerId};
 
 /// When a pending timeout may fire; it is always among the earliest ones.
 #[derive(
@@ -15,13 +15,15 @@ pub enum Timers {
     Ordered,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Clock {
     now_ns: u64,
     /// Deadlines of the pending timeouts, each with the guest's handle of its worker, ascending.
     deadlines: Vec<(u64, u32)>,
     /// The workers of `deadlines`, in the same order.
     sleepers: Vec<WorkerId>,
+    /// When the last timeout fired, and when the last one before that did which ended at another time.
+    fired: [Option<u64>; 2],
     /// Reads by `reader` since its last step that changed something: see [`Clock::progress`].
     reads: u32,
     reader: Option<WorkerId>,
@@ -162,14 +164,35 @@ impl Clock {
     pub fn fire(&mut self, worker: WorkerId) {
         let is_earliest = self.earliest().contains(&worker);
         assert!(is_earliest, "this is a bug in coyote-wasm: the timeout is not among the earliest");
-        self.now_ns = self.now_ns.max(self.deadlines[0].0);
+        let deadline = self.deadlines[0].0;
+        self.now_ns = self.now_ns.max(deadline);
+        if self.fired[0] != Some(deadline) {
+            self.fired = [Some(deadline), self.fired[0]];
+        }
         self.cancel(worker);
+    }
+
+    /// The accesses of the clock by any of the earliest timeouts when it fires. They commute with each other, since time
+    /// moves to their common end, and neither with those that end at another time nor with other accesses of the clock.
+    pub fn accesses_of_timeouts(&self) -> impl Iterator<Item = Access> + use<> {
+        let time = |deadline: u64| 1 + deadline;
+        let next = self.deadlines.first().map(|deadline| deadline.0);
+        let before = if self.fired[0] == next { self.fired[1] } else { self.fired[0] };
+        let all = [(Effect::Await, Some(0)), (Effect::Read, next.map(time)), (Effect::Await, before.map(time))];
+        all.into_iter().filter_map(|(effect, object)| Some(Access::new(Class::Clock, effect, object?)))
+    }
+
+    /// Whether both continue alike.
+    pub fn is_same(&self, other: &Clock) -> bool {
+        let Clock { now_ns, deadlines, sleepers, fired: _, reads, reader, jumps } = self;
+        let times = (now_ns, deadlines, jumps) == (&other.now_ns, &other.deadlines, &other.jumps);
+        times && (sleepers, reads, reader) == (&other.sleepers, &other.reads, &other.reader)
     }
 
     /// The state that later reads depend on: time, number of reads and reader.
     pub fn read_state(&self) -> (u64, u32, Option<WorkerId>) {
-        // Timeouts and jumps are hashed separately.
-        let Clock { now_ns, deadlines: _, sleepers: _, reads, reader, jumps: _ } = self;
+        // Timeouts and jumps are hashed separately. When timeouts have fired means nothing any more.
+        let Clock { now_ns, deadlines: _, sleepers: _, fired: _, reads, reader, jumps: _ } = self;
         (*now_ns, *reads, *reader)
     }
 

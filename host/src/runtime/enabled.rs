@@ -152,8 +152,10 @@ impl Runtime {
     pub fn fire(&mut self, id: WorkerId) {
         self.stream.begin_step(None);
         self.count_fired(id);
+        if self.footprint.recording {
+            self.clock.accesses_of_timeouts().for_each(|access| self.footprint.add(access));
+        }
         self.clock.fire(id);
-        self.footprint.touch(Class::Clock, Effect::Write, 0);
         if self.worker(id).atomic_depth > 0 {
             // The worker was blocked, so its section lets other workers in until it goes on, whichever worker made the
             // last step.

@@ -113,7 +113,7 @@ impl Footprint {
     }
 
     /// Adds an access, and the access of the size of memory that it implies.
-    fn add(&mut self, access: Access) {
+    pub(super) fn add(&mut self, access: Access) {
         self.accesses.push(access);
         if access.class == Class::Memory && access.object + u64::from(access.size) > self.start_bytes {
             let first = access.object.max(self.start_bytes) >> PAGE_BITS;
@@ -301,7 +301,7 @@ impl Runtime {
             if let Request::Lock { lock, .. } = worker.request {
                 add(lock.place().class, Effect::Read, lock.place().address);
             }
-            add(Class::Clock, Effect::Write, 0);
+            into.extend(self.clock.accesses_of_timeouts());
             if let Request::Socket { .. } | Request::Poll { .. } = worker.request {
                 into.push(Internal::Wait(worker.key).access(Effect::Write));
             }

@@ -50,7 +50,7 @@ impl Runtime {
             && self.workers.iter().map(worker).eq(other.workers.iter().map(worker))
             && self.sync == other.sync
             && self.memory_refused == other.memory_refused
-            && self.clock == other.clock
+            && self.clock.is_same(&other.clock)
             && self.monitors.are_same(&other.monitors)
             && self.digest() == other.digest()
     }

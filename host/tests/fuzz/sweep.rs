@@ -67,7 +67,7 @@ impl Strategy for GoesOn {
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let goes_on = view.enabled.contains(&self.0);
         let worker = if goes_on { Some(self.0) } else { view.enabled.first().copied() };
-        let pick = worker.map(Pick::Step).or(view.timeout.map(Pick::Timeout))?;
+        let pick = worker.map(Pick::Step).or_else(|| view.picks().next())?;
         self.0 = pick.worker();
         Some(pick)
     }

@@ -58,6 +58,8 @@ pub struct Toy {
     variables: [i8; 8],
     locks: Locks,
     now: u32,
+    /// When the last timeout fired, and when the last one before that did which ended at another time.
+    fired: [Option<u32>; 2],
     /// A step that waits for a value below a bound.
     choosing: Option<(WorkerId, u64)>,
     bug: bool,
@@ -87,6 +89,7 @@ impl Toy {
             variables: [0; 8],
             locks: Locks::default(),
             now: 0,
+            fired: [None; 2],
             choosing: None,
             bug: false,
             monitors: [None; 2],
@@ -318,6 +321,16 @@ impl Toy {
         self.workers[id.index()].deadline = deadline;
     }
 
+    /// The accesses of the clock by any of the timeouts that may fire. They commute with each other, and neither with those
+    /// that end at another time nor with other accesses of the clock.
+    fn accesses_of_timeouts(&self) -> impl Iterator<Item = Access> + use<> {
+        let time = |deadline: u32| 1 + u64::from(deadline);
+        let next = self.workers.iter().filter_map(|w| w.deadline).min().expect("a timeout is pending");
+        let before = if self.fired[0] == Some(next) { self.fired[1] } else { self.fired[0] };
+        let all = [(Effect::Await, Some(0)), (Effect::Read, Some(time(next))), (Effect::Await, before.map(time))];
+        all.into_iter().filter_map(|(effect, object)| Some(Access::new(Class::Clock, effect, object?)))
+    }
+
     fn waiters(&self, condvar: u8) -> Vec<WorkerId> {
         let waits = |w: &Worker| {
             w.woken.is_none() && matches!(w.phase, Phase::Waiting { condvar: c, .. } if c == condvar)
@@ -523,7 +536,12 @@ impl Toy {
 
     fn fire(&mut self, id: WorkerId) {
         assert!(self.timeouts.contains(&id), "{id:?}'s timeout is not the earliest");
-        self.now = self.workers[id.index()].deadline.expect("it is armed");
+        let accesses = self.accesses_of_timeouts();
+        self.footprint.extend(accesses);
+        self.now = self.workers[id.index()].deadline.take().expect("it is armed");
+        if self.fired[0] != Some(self.now) {
+            self.fired = [Some(self.now), self.fired[0]];
+        }
         if self.in_section(id) {
             // It was blocked, so other workers can run within its section until it continues, whichever
             // worker made the last step.

@@ -98,8 +98,8 @@ impl System for Toy {
                     }
                     _ => {}
                 }
-                add(Class::Clock, Effect::Write, 0);
-                return add(Class::Wake, Effect::Enable, worker.0.into());
+                add(Class::Wake, Effect::Enable, worker.0.into());
+                return into.extend(self.accesses_of_timeouts());
             }
         };
         let id = pick.worker();

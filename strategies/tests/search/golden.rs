@@ -72,7 +72,7 @@ fn programs() -> Vec<(&'static str, u64, Program)> {
         ("try-lock", 15, try_lock()),
         // Before or after the one who reads it, whichever it is.
         ("one of two variables", 4, one_of_two()),
-        ("timed locks", 32, timed_locks()),
+        ("timed locks", 38, timed_locks()),
         ("ended by an unlock", 5, ended_by_an_unlock()),
         ("3 philosophers, ordered", 6, philosophers(true)),
         ("3 philosophers, deadlocking", 7, philosophers(false)),
