@@ -36,10 +36,9 @@ impl Strategy for NewestFirst {
 
     fn pick(&mut self, view: &View) -> Option<Pick> {
         let random = self.rng.one_in(self.random_one_in);
-        if let Some(worker) = view.timeout
-            && (view.enabled.is_empty() || random)
-        {
-            return Some(Pick::Timeout(worker));
+        if !view.timeouts.is_empty() && (view.enabled.is_empty() || random) {
+            let index = self.rng.below(view.timeouts.len() as u64) as usize;
+            return Some(Pick::Timeout(view.timeouts[index]));
         }
         let last = view.enabled.len() - 1;
         let index = if random { self.rng.below(view.enabled.len() as u64) as usize } else { last };

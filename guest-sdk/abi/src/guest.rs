@@ -166,7 +166,13 @@ pub const IMPORTS: &[Import] = &[
          wait_until again.",
     ),
     point("sleep", &[("nanoseconds", I64)], None, OpKind::Sleep, "Blocks for a span of virtual time."),
-    point("now", &[], Some(I64), OpKind::Clock, "Returns the virtual time since the start of the test in nanoseconds."),
+    point(
+        "now",
+        &[],
+        Some(I64),
+        OpKind::Clock,
+        "Returns the virtual time since the start of the test in nanoseconds.",
+    ),
     point(
         "mutex_init",
         &[("mutex", I32), ("kind", I32)],

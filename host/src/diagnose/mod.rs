@@ -25,7 +25,7 @@ use crate::record::{self, Origin};
 use crate::results::{BugIdentity, Explanation, FoundBug, OutputLine, PostMortem, WorkerAt};
 use crate::runtime::{ObjectId, Request, Runtime, Stream};
 use crate::trace::Trace;
-use coyote_strategies::{Class, WorkerId, WorkerState};
+use coyote_strategies::{Class, OpKind, Operation, WorkerId, WorkerState};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -243,10 +243,22 @@ pub(crate) fn doing(
         },
         Request::WaitUntil if blocked => "waits until its predicate holds".into(),
         Request::Assume => "stopped at an assumption that does not hold".into(),
-        _ if pending.operation.object != 0 => {
-            let operation = &pending.operation;
-            format!("could go on with {} at {:#x}", operation.kind.name(), operation.object)
+        Request::Join { handle } if let Some(ended) = runtime.worker_of(handle) => {
+            format!("could go on after the end of {}", runtime.title(ended))
         }
-        _ => format!("could go on with {}", pending.operation.kind.name()),
+        _ => could(pending.operation, name),
+    }
+}
+
+/// Describes an operation that can be executed.
+fn could(operation: Operation, name: &dyn Fn(ObjectId) -> String) -> String {
+    let Operation { kind, object, .. } = operation;
+    match (kind, Class::of_sync_object(kind), u32::try_from(object)) {
+        (OpKind::Start, ..) => "has not begun".into(),
+        (_, Some(class), Ok(address)) => {
+            format!("could go on with {} of the {}", kind.name(), name(ObjectId { class, address }))
+        }
+        _ if kind.accesses_memory() => format!("could go on with {} at {object:#x}", kind.name()),
+        _ => format!("could go on with {}", kind.name()),
     }
 }

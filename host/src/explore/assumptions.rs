@@ -7,8 +7,7 @@ use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
 use crate::results::{
-    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult,
-    WHOLE_MESSAGES, Watch,
+    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch,
 };
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;

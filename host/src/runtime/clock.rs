@@ -178,7 +178,8 @@ impl Clock {
         let time = |deadline: u64| 1 + deadline;
         let next = self.deadlines.first().map(|deadline| deadline.0);
         let before = if self.fired[0] == next { self.fired[1] } else { self.fired[0] };
-        let all = [(Effect::Await, Some(0)), (Effect::Read, next.map(time)), (Effect::Await, before.map(time))];
+        let all =
+            [(Effect::Await, Some(0)), (Effect::Read, next.map(time)), (Effect::Await, before.map(time))];
         all.into_iter().filter_map(|(effect, object)| Some(Access::new(Class::Clock, effect, object?)))
     }
 

@@ -16,8 +16,10 @@ const LOOKS_MAX: usize = 8;
 /// Whether operations of this kind only look, or try what may change nothing.
 pub fn looks_or_tries(kind: OpKind) -> bool {
     use OpKind::*;
-    let looks =
-        matches!(kind, Load | AtomicLoad | Fence | Yield | Interleave | ReadPoint | Loop | SemaphoreValue | Clock);
+    let looks = matches!(
+        kind,
+        Load | AtomicLoad | Fence | Yield | Interleave | ReadPoint | Loop | SemaphoreValue | Clock
+    );
     let tries = matches!(kind, CompareExchange | TryLock | TryReadLock | TryWriteLock | SemaphoreTryWait);
     looks || tries
 }

@@ -1,4 +1,5 @@
-//! Recognises frames of libraries: of the Rust distribution, the C library, libc++, Zig's std and the SDK of guests.
+//! Recognises frames of libraries: of the Rust distribution, the C library, libc++, Zig's std, the SDK of guests, and the
+//! runtimes of Rust's tasks.
 
 use super::SourceFrame;
 
@@ -41,8 +42,44 @@ const SOURCES: [&str; 15] = [
     "/lib/std/",
 ];
 
+/// Packages that run Rust's tasks or jobs, with their drivers. What a task does is in the program's own functions, which these
+/// call.
+const RUNTIMES: [&str; 17] = [
+    "async-executor",
+    "async-io",
+    "async-std",
+    "async-task",
+    "blocking",
+    "futures-core",
+    "futures-executor",
+    "futures-task",
+    "futures-util",
+    "mio",
+    "polling",
+    "rayon",
+    "rayon-core",
+    "smol",
+    "tokio",
+    "tokio-stream",
+    "tokio-util",
+];
+
+/// The part of a path that identifies a file of a runtime that cargo has fetched. One that is tested itself is elsewhere.
+fn runtime_file(path: &str) -> Option<&str> {
+    let (_, fetched) = path.split_once("/registry/src/")?;
+    let (_, file) = fetched.split_once('/')?;
+    let (package, _) = file.split_once('/')?;
+    let of_version = |(at, _): &(usize, &str)| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let (end, _) = package.match_indices('-').find(of_version)?;
+    RUNTIMES.contains(&&package[..end]).then_some(file)
+}
+
 /// The part of a path that identifies a file of one of these libraries; `None` for the guest's own files.
 pub fn library_file(path: &str) -> Option<&str> {
+    standard_file(path).or_else(|| runtime_file(path))
+}
+
+fn standard_file(path: &str) -> Option<&str> {
     let (at, sources) = SOURCES.iter().find_map(|s| path.rfind(s).map(|at| (at, *s)))?;
     let rest = &path[at + sources.len()..];
     Some(match sources {
@@ -167,6 +204,14 @@ mod tests {
                 "coyote-guest-0.1.0/src/worker.rs",
             ),
             ("/opt/zig/lib/std/Thread.zig", "lib/std/Thread.zig"),
+            (
+                "/home/me/.cargo/registry/src/index.crates.io-01/tokio-1.54.1/src/runtime/park.rs",
+                "tokio-1.54.1/src/runtime/park.rs",
+            ),
+            (
+                "/home/me/.cargo/registry/src/index.crates.io-01/async-task-5.0.0-rc.1/src/raw.rs",
+                "async-task-5.0.0-rc.1/src/raw.rs",
+            ),
         ] {
             assert_eq!(library_file(file), Some(short), "{file}");
         }
@@ -175,6 +220,8 @@ mod tests {
             "/home/me/.cargo/registry/src/index/flume-0.11.0/src/lib.rs",
             "src/rustc.rs",
             "/home/me/lib/std/queue.c",
+            "/home/me/.cargo/registry/src/index.crates.io-01/tokio-rustls-0.26.0/src/lib.rs",
+            "/home/me/tokio/tokio/src/runtime/park.rs",
         ] {
             assert_eq!(library_file(file), None, "{file}");
         }

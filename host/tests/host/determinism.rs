@@ -282,8 +282,7 @@ fn random_move(execution: &Execution, rng: &mut ChoiceRng) -> Option<Move> {
         Status::Ready => {
             let view = execution.view();
             let at = rng.below(view.choices() as u64) as usize;
-            let pick = view.enabled.get(at).map(|w| Pick::Step(*w));
-            Some(Move::Pick(pick.or(view.timeout.map(Pick::Timeout)).expect("a choice is possible")))
+            Some(Move::Pick(view.picks().nth(at).expect("a choice is possible")))
         }
         Status::Choosing { bound } => Some(Move::Value(rng.below(bound))),
         _ => None,

@@ -209,9 +209,7 @@ fn no_edge_is_invented() {
                 let mut orders = Orders::default();
                 let mut steps: Vec<(Option<WorkerId>, Vec<Access>, BTreeSet<usize>)> = Vec::new();
                 while !execution.status().is_final() && steps.len() < 300 {
-                    let view = execution.view();
-                    let enabled = view.enabled.iter().map(|worker| Pick::Step(*worker));
-                    let picks: Vec<Pick> = enabled.chain(view.timeout.map(Pick::Timeout)).collect();
+                    let picks: Vec<Pick> = execution.view().picks().collect();
                     let pick = picks[rng.below(picks.len() as u64) as usize];
                     execution.step(pick);
                     while let Status::Choosing { bound } = execution.status() {

@@ -27,9 +27,7 @@ pub fn independent(a: &[Access], b: &[Access]) -> bool {
 }
 
 fn picks(execution: &Execution) -> Vec<Pick> {
-    let view = execution.view();
-    let steps = view.enabled.iter().map(|w| Pick::Step(*w));
-    steps.chain(view.timeout.map(Pick::Timeout)).collect()
+    execution.view().picks().collect()
 }
 
 /// The effects of a step.

@@ -74,9 +74,7 @@ impl<E: Ord> Search<'_, E> {
             }
             assert!(seen.len() < STATES_MAX, "too many states");
         }
-        let view = execution.view();
-        let steps = view.enabled.iter().map(|w| Pick::Step(*w));
-        let picks: Vec<Pick> = steps.chain(view.timeout.map(Pick::Timeout)).collect();
+        let picks: Vec<Pick> = execution.view().picks().collect();
         let snapshot = execution.snapshot();
         for pick in picks {
             // A step may need several values.

@@ -208,7 +208,8 @@ pub fn replacements(draft: &mut Draft) -> BTreeMap<FunctionId, Replacement> {
                 let Some(kind) = known.operation else { continue };
                 if kind == OpKind::Clock {
                     if draft.options.clock_points {
-                        replaced.insert(id, Replacement::plain(id, kind, vec![], None, None));
+                        let import = draft.import(known.name, &[], &[ValType::I64]);
+                        replaced.insert(id, Replacement::plain(import, kind, vec![], None, None));
                     }
                     continue;
                 }

@@ -327,7 +327,8 @@ impl Toy {
         let time = |deadline: u32| 1 + u64::from(deadline);
         let next = self.workers.iter().filter_map(|w| w.deadline).min().expect("a timeout is pending");
         let before = if self.fired[0] == Some(next) { self.fired[1] } else { self.fired[0] };
-        let all = [(Effect::Await, Some(0)), (Effect::Read, Some(time(next))), (Effect::Await, before.map(time))];
+        let all =
+            [(Effect::Await, Some(0)), (Effect::Read, Some(time(next))), (Effect::Await, before.map(time))];
         all.into_iter().filter_map(|(effect, object)| Some(Access::new(Class::Clock, effect, object?)))
     }
 

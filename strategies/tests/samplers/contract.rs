@@ -174,7 +174,8 @@ fn what_is_around_a_strategy_says_what_it_says() {
 #[test]
 fn timeouts_fire_at_one_choice_in_sixteen() {
     let pending = |state| Pending { operation: Operation::START, state };
-    let workers = [WorkerState::Enabled, WorkerState::Enabled, WorkerState::Blocked, WorkerState::Blocked].map(pending);
+    let workers =
+        [WorkerState::Enabled, WorkerState::Enabled, WorkerState::Blocked, WorkerState::Blocked].map(pending);
     let timeouts = &[WorkerId(2), WorkerId(3)];
     for name in names() {
         let mut strategy = make(&name);

@@ -2,10 +2,12 @@
 //!
 //! For mutexes and rwlocks, the runtime knows the holders. For a lock that a library implements with a futex, the
 //! holder is *inferred*, and reports say so: a worker that waits in a function of a mutex or rwlock waits for the
-//! worker that last changed the lock's word from 0 to another value, if no worker has set it to 0 since. Readers of
-//! such a lock, and holders of locks whose free state is not 0, are not determined.
+//! worker that last changed the lock's word from 0 to another value, if no worker has set it to 0 since. The readers of
+//! an rwlock are known only if it is that of Rust's std ([`super::lock_words`]). Holders of locks whose free state is not
+//! 0 are not determined.
 
-use super::moment::Moment;
+use super::lock_words::{LockWord, rwlock_holders};
+use super::moment::{Moment, SharedAccess};
 use super::recorder::RawAccess;
 use super::why::Facts;
 use crate::runtime::{ObjectId, Request};
@@ -25,7 +27,10 @@ impl<'a> Facts<'a> {
     /// The workers that hold what a blocked worker waits for.
     pub fn holders(&self, id: WorkerId) -> Vec<Holder<'a>> {
         match self.queue(id) {
-            Some(place) => self.inferred_holder(id, place).into_iter().collect(),
+            Some(place) => match self.std_rwlock(id) {
+                Some(address) => self.rwlock_holders(address),
+                None => self.inferred_holder(id, place).into_iter().collect(),
+            },
             None => {
                 let place = self.runtime.worker(id).request.wants();
                 let holders = place.into_iter().flat_map(|place| {
@@ -41,6 +46,43 @@ impl<'a> Facts<'a> {
     /// The moment in which a worker took an object that it holds.
     fn took(&self, worker: WorkerId, place: ObjectId) -> Option<&'a Moment> {
         self.moments.iter().rev().find(|moment| moment.worker == worker && moment.took.contains(&place))
+    }
+
+    /// The address of the word of an rwlock of Rust's std for which a worker waits. Writers wait at the counter beside it.
+    fn std_rwlock(&self, id: WorkerId) -> Option<u64> {
+        let place = self.queue(id).filter(|place| place.class == Class::Futex)?;
+        let near = [place.address, place.address.wrapping_sub(4), place.address.wrapping_add(4)];
+        let is_word = |address: &u64| {
+            let of = |access: &SharedAccess| {
+                access.raw.address == *address && access.word == Some(LockWord::Rwlock)
+            };
+            self.moments.iter().any(|moment| moment.accesses.iter().any(of))
+        };
+        let in_lock = |function: &String| function.contains("::rwlock::futex::RwLock");
+        if !(self.innermost)(id).iter().any(in_lock) {
+            return None;
+        }
+        near.into_iter().map(u64::from).find(is_word)
+    }
+
+    fn rwlock_holders(&self, address: u64) -> Vec<Holder<'a>> {
+        let holders = rwlock_holders(self.steps, address).unwrap_or_default();
+        let holder = |(worker, step)| {
+            let took = self.moments.iter().find(|moment| (moment.step, moment.worker) == (step, worker));
+            Holder { worker, took, inferred: true }
+        };
+        holders.into_iter().map(holder).collect()
+    }
+
+    /// The worker behind whose wait to write a worker waits to read.
+    fn waits_behind(&self, id: WorkerId) -> Option<WorkerId> {
+        let writes =
+            |id: WorkerId| (self.innermost)(id).iter().any(|function| function.contains("write_contended"));
+        let address = self.std_rwlock(id).filter(|_| !writes(id))?;
+        self.runtime
+            .stuck()
+            .into_iter()
+            .find(|other| writes(*other) && self.std_rwlock(*other) == Some(address))
     }
 
     /// The worker that took the lock whose futex a worker waits for.
@@ -87,12 +129,13 @@ impl<'a> Facts<'a> {
                 format!(" since step {}{at}", moment.step)
             })
         };
-        match holders.as_slice() {
+        let inferred =
+            if holders.iter().any(|holder| holder.inferred) { ", inferred from the lock's word" } else { "" };
+        let behind = self.waits_behind(id).map_or(String::new(), |writer| {
+            format!(", and no reader passes {}, which waits to write", self.name(writer))
+        });
+        let held = match holders.as_slice() {
             [] => String::new(),
-            [only] if only.inferred => {
-                let who = if only.worker == id { "it itself".into() } else { self.name(only.worker) };
-                format!(", which {who} holds{}, inferred from the lock's word", since(only))
-            }
             [only] if only.worker == id => format!(", which it holds itself{}", since(only)),
             [only] => format!(", which {} holds{}", self.name(only.worker), since(only)),
             several => {
@@ -102,7 +145,8 @@ impl<'a> Facts<'a> {
                     .collect();
                 format!(", which {} hold", each.join(" and "))
             }
-        }
+        };
+        if held.is_empty() { held } else { format!("{held}{inferred}{behind}") }
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod history;
 mod holders;
+mod lock_words;
 mod moment;
 mod objects;
 mod receivers;
@@ -132,6 +133,10 @@ impl Teller {
                 frames.into_iter().map(|frame| frame.function).skip_while(|name| is_futex_wait(name));
             beyond.take(1).collect()
         };
+        let awaits_tasks = |id| {
+            let frames = places.borrow_mut().frames(&execution.machine().stack(id));
+            runs_tasks(&frames)
+        };
         let facts = Facts {
             runtime,
             moments: &moments,
@@ -139,6 +144,7 @@ impl Teller {
             names: &names,
             stacks: &stacks,
             innermost: &innermost,
+            awaits_tasks: &awaits_tasks,
         };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
         found.story = Some(Story { why, structure, workers, rows, left_out });
@@ -286,6 +292,16 @@ fn name(runtime: &Runtime, id: WorkerId) -> String {
         Some(name) if count(name) == 1 && !name.is_empty() => name.clone(),
         _ => format!("worker {}", worker.path),
     }
+}
+
+/// Whether a stack is that of a runtime which runs tasks, with no function of the guest within.
+fn runs_tasks(stack: &[SourceFrame]) -> bool {
+    let runs = |frame: &SourceFrame| {
+        ["tokio::runtime::scheduler::", "futures_executor::", "async_executor::"]
+            .iter()
+            .any(|runtime| frame.function.trim_start_matches('<').starts_with(runtime))
+    };
+    stack.iter().take_while(|frame| is_library(frame)).any(runs)
 }
 
 /// The end of a worker's part of the story.

@@ -1,5 +1,6 @@
 //! Steps in the form in which readers see them: a line of the guest's own source, with the actions in it.
 
+use super::lock_words::LockWord;
 use super::recorder::{RawAccess, RawStep, Recording};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
@@ -94,12 +95,22 @@ pub struct SharedAccess {
     pub direct: bool,
     /// Whether several workers change the memory, or one changes it while others read it.
     pub is_contended: bool,
+    /// The lock of Rust's std whose word it is.
+    pub word: Option<LockWord>,
 }
 
 /// The frames at places, as a cache.
 pub struct Places<'a> {
     symbols: &'a Symbols,
     known: BTreeMap<Location, Rc<[SourceFrame]>>,
+}
+
+impl Moment {
+    /// Whether a library only looks at memory in it.
+    pub fn looks_in_library(&self) -> bool {
+        let looks = |access: &SharedAccess| !access.direct && !access.raw.writes;
+        self.act == Act::Access && !self.accesses.is_empty() && self.accesses.iter().all(looks)
+    }
 }
 
 impl<'a> Places<'a> {
@@ -223,6 +234,7 @@ pub fn moments(
     for step in recording.steps.iter().filter(|step| is_object(step.operation.kind)) {
         objects.entry(step.operation.object).or_default().insert(step.worker);
     }
+    let words = words(recording, places);
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
@@ -243,8 +255,10 @@ pub fn moments(
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {
-            let own = raw.location.or(step.stack.first().copied());
-            let direct = places.is_direct(own.into_iter().chain(step.stack.iter().skip(1).copied()));
+            let stack = stack_of(step, raw);
+            let direct = places.is_direct(stack.iter().copied());
+            let word = words.get(&raw.address).copied();
+            let word = word.filter(|word| raw.bytes == 4 && word.may_access(&places.frames(&stack)));
             // The story begins with what is done before a second worker exists.
             let its = sharing.weight(raw, direct);
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
@@ -256,6 +270,7 @@ pub fn moments(
                     raw: raw.clone(),
                     direct,
                     is_contended: its >= Weight::Library,
+                    word,
                 });
             }
             weight = weight.max(its);
@@ -319,6 +334,25 @@ pub fn moments(
         }
     }
     moments
+}
+
+/// The place of an access, followed by its callers.
+fn stack_of(step: &RawStep, raw: &RawAccess) -> Vec<Location> {
+    let own = raw.location.or(step.stack.first().copied());
+    own.into_iter().chain(step.stack.iter().skip(1).copied()).collect()
+}
+
+/// The words of locks of Rust's std, by their addresses.
+fn words(recording: &Recording, places: &mut Places<'_>) -> BTreeMap<u64, LockWord> {
+    let mut words = BTreeMap::new();
+    for step in &recording.steps {
+        for raw in step.accesses.iter().filter(|raw| raw.bytes == 4 && raw.writes) {
+            if let Some(word) = LockWord::accessed_by(&places.frames(&stack_of(step, raw))) {
+                words.insert(raw.address, word);
+            }
+        }
+    }
+    words
 }
 
 fn fault(name: &str, number: u64, failed_calls: &[(u64, String)]) -> Act {

@@ -34,7 +34,9 @@ impl Group {
     /// Whether a moment continues the group, and does not repeat it.
     fn takes(&self, moment: &Moment) -> bool {
         let Some(last) = self.moments.last() else { return true };
-        let again = self.moments.iter().any(|other| other.site == moment.site && other.act == moment.act);
+        let same = |other: &Moment| other.site == moment.site && other.act == moment.act;
+        // A library that spins says the same in each round.
+        let again = !moment.looks_in_library() && self.moments.iter().any(same);
         let same_line = match (&last.line, &moment.line) {
             (Some(a), Some(b)) => is_same_line(a, b),
             _ => false,

@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     /// For such a worker: its innermost functions, including those of libraries, that do more than wait for a futex and
     /// belong to the same part of the library.
     pub innermost: &'a dyn Fn(WorkerId) -> Vec<String>,
+    /// Whether such a worker waits in a runtime of tasks, and not in a task.
+    pub awaits_tasks: &'a dyn Fn(WorkerId) -> bool,
 }
 
 /// The sentence that follows the verdict.
@@ -126,6 +128,15 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     if let Some((id, what)) = stuck.iter().find_map(|id| Some((*id, on_socket(id)?))) {
         let act = if facts.runtime.worker(id).driver.turns { "wake it" } else { "send or connect" };
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
+    }
+    if let Some(id) = stuck.iter().copied().find(|id| (facts.awaits_tasks)(*id)) {
+        let own = (facts.stacks)(id);
+        let at = own.iter().find(|frame| frame.line.is_some());
+        let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
+        let name = facts.name(id);
+        return Some(format!(
+            "{name} runs tasks{at}, none of which can go on, and nobody is left to wake one"
+        ));
     }
     // Who joins a thread waits for what that one waits for.
     let joins =

@@ -214,7 +214,10 @@ fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
     if encoding == Encoding::Unknown && piece.iter().any(|access| access.raw.pointers) {
         return String::new();
     }
-    let show = |value: u64| number(value, bytes, encoding);
+    let show = |value: u64| match piece[0].word {
+        Some(word) => Some(word.text(value)),
+        None => number(value, bytes, encoding),
+    };
     let last = piece.iter().rev().find(|access| access.raw.writes);
     match last {
         None => {

@@ -42,7 +42,7 @@ pub fn define(linker: &mut Linker<Host>) -> Result<()> {
         })
     };
     linker.func_wrap(MODULE, TIME, time)?;
-    // The name under which modules call it if the clock may jump.
+    // The name under which modules call it where a look at the clock is a scheduling point.
     linker.func_wrap(rt::MODULE, TIME, time)?;
     Ok(())
 }

@@ -1,20 +1,20 @@
 // Time passes between a step and a look at the clock that follows it, and other threads run: a look is a step.
 // run: --test late -s dpor
-// exit: 1
+// exit: 2
 // run: --test late -s dfs
-// exit: 1
+// exit: 2
 // run: --test late -s stateful
-// exit: 1
-// run: --test late -s random -n 1000
-// exit: 1
+// exit: 2
+// run: --test late -s random -i 1000
+// exit: 2
 // run: --test gives_up -s dpor
-// exit: 1
-// run: --test gives_up -s random -n 1000
-// exit: 1
+// exit: 2
+// run: --test gives_up -s random -i 1000
+// exit: 2
 // run: --test checks_again -s dpor
 // exit: 0
 // line: Proved
-// run: --test checks_again -s random -n 200 --timers ordered
+// run: --test checks_again -s random -i 200 --timers ordered
 // exit: 0
 // run: --test checks_again -s dfs+states
 // exit: 0

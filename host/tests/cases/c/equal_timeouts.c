@@ -1,37 +1,34 @@
 // Timeouts that end at the same time fire in any order, under every strategy and every rule for timeouts.
 // run: --test lower_first -s dpor
-// exit: 1
+// exit: 2
 // run: --test lower_first -s dfs
-// exit: 1
-// run: --test lower_first -s delay-bounded:1
-// exit: 1
-// run: --test lower_first -s random -n 100
-// exit: 1
-// run: --test lower_first -s random -n 100 --timers ordered
-// exit: 1
+// exit: 2
+// run: --test lower_first -s ses:1
+// exit: 2
+// run: --test lower_first -s random -i 100
+// exit: 2
+// run: --test lower_first -s random -i 100 --timers ordered
+// exit: 2
 // run: --test lower_first -s dpor --timers ordered
-// exit: 1
+// exit: 2
 // run: --test lower_first -s dfs+states --timers ordered
-// exit: 1
+// exit: 2
 // run: --test upper_first -s dpor
-// exit: 1
+// exit: 2
 // run: --test upper_first -s dpor --timers ordered
-// exit: 1
+// exit: 2
 // run: --test upper_first -s dfs --timers ordered
-// exit: 1
+// exit: 2
+// run: --test upper_first -s ses:1 --timers ordered
+// exit: 2
 // run: --test upper_first -s stateful --timers ordered
-// exit: 1
-// run: --test upper_first -s pct -n 100 --timers ordered
-// exit: 1
+// exit: 2
+// run: --test upper_first -s pct -i 100 --timers ordered
+// exit: 2
 // run: --test later_last -s dpor --timers ordered
 // exit: 0
 // line: Proved
 // absent: same time
-// run: --test later_last -s dfs --timers ordered
-// exit: 0
-// run: --test orders -s dpor --timers ordered
-// exit: 0
-// absent: never
 // run: --test orders -s stateful --timers ordered
 // exit: 0
 // absent: never

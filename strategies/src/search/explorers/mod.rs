@@ -158,4 +158,3 @@ pub fn offers<E: Explorer>(explorer: &E, view: &View, into: &mut Vec<Pick>) -> R
         None => Ok(()),
     }
 }
-
