@@ -109,7 +109,7 @@ void coyote_raw_evaluated(uint32_t holds);
 COYOTE_IMPORT("sleep")
 void coyote_raw_sleep(int64_t nanoseconds);
 
-/* Returns the virtual time since the start of the test in nanoseconds. */
+/* Returns the virtual time since the start of the test in nanoseconds. (point) */
 COYOTE_IMPORT("now")
 int64_t coyote_raw_now(void);
 

@@ -508,7 +508,7 @@ fn each_operation_says_what_it_touches() {
     check("a lock", touched(&r), vec![(Mutex, Acquire, 8)]);
     execute(&mut r, FIRST, timed, &[]);
     check("a timed lock that has to wait", touched(&r), vec![(Mutex, Read, 8), (Clock, Write, 0)]);
-    let timeout = vec![(Mutex, Read, 8), (Clock, Write, 0), (Wake, Enable, first)];
+    let timeout = vec![(Mutex, Read, 8), (Clock, Await, 0), (Clock, Read, 11), (Wake, Enable, first)];
     check("its time is up, before", announced(&r, Pick::Timeout(FIRST)), timeout.clone());
     let mut fired = r.clone();
     fired.footprint.recording = true;
@@ -590,7 +590,8 @@ fn each_operation_says_what_it_touches() {
     check("a sleep", touched(&r), vec![(Clock, Write, 0)]);
     r.footprint.clear();
     r.fire(FIRST);
-    check("its end", touched(&r), vec![(Clock, Write, 0), (Wake, Enable, first)]);
+    let end = vec![(Clock, Await, 0), (Clock, Read, 6), (Wake, Enable, first)];
+    check("its end", touched(&r), end);
     resume(&mut r, FIRST, &[]);
     check("it goes on", touched(&r), vec![(Wake, Await, first)]);
 }

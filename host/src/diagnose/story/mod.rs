@@ -134,8 +134,9 @@ impl Teller {
             beyond.take(1).collect()
         };
         let awaits_tasks = |id| {
-            let frames = places.borrow_mut().frames(&execution.machine().stack(id));
-            runs_tasks(&frames)
+            let waits = matches!(runtime.worker(id).request, Request::FutexWait { .. })
+                && runtime.pending(id).state == WorkerState::Blocked;
+            waits && runs_tasks(&places.borrow_mut().frames(&execution.machine().stack(id)))
         };
         let facts = Facts {
             runtime,
@@ -160,8 +161,11 @@ impl Teller {
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
-            worker.doing =
-                super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object));
+            worker.doing = if bug.worker != Some(worker.id) && awaits_tasks(worker.id) {
+                "waits for a task that can go on".into()
+            } else {
+                super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object))
+            };
         }
         Ok(())
     }

@@ -465,6 +465,7 @@ impl Facts<'_> {
                 Class::Futex if let Some(thread) = runtime.thread_at(place.address) => {
                     format!("{name} for the end of {}", self.name(thread))
                 }
+                Class::Futex if (self.awaits_tasks)(id) => format!("{name} for a task that can go on"),
                 Class::Futex => match self.held(id) {
                     held if held.is_empty() => format!("{name} to be woken"),
                     held => format!("{name} for {}{held}", self.lock_of(place)),

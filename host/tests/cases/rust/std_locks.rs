@@ -7,7 +7,7 @@
 //! line: inferred from the lock's word
 //! run: -i 10 --no-shrink -- itself
 //! exit: 2
-//! line: which it itself holds since step
+//! line: which it holds itself since step
 //! run: -i 10000 --no-shrink -- lost
 //! exit: 2
 //! line: who waits: worker 0 to be woken

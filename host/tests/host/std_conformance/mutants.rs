@@ -57,7 +57,7 @@ fn mistakes_of_the_model_are_found() {
             Mistake::LowerFirst,
             states(
                 &[Lock(0), Store(0, 1), WaitFor(0, 0, 5)],
-                &[Lock(0), Load(0), WaitFor(1, 0, 5), NotifyOne(0)],
+                &[Lock(0), Load(0), WaitFor(1, 0, 5), NotifyOne(0), Unlock(0)],
             ),
         ),
         (Mistake::TornAdditions, states(&[Add(0, 1), Load(0)], &[Add(0, 1)])),
