@@ -120,10 +120,14 @@ impl TestResult {
             }
             Some(searched) => {
                 let executions = counted(searched.counts.executions, "execution");
-                match (self.verdict(), searched.counts.states) {
-                    (Verdict::Proved { .. }, 0) => format!("all {executions}"),
-                    (Verdict::Proved { .. }, states) => format!("all {}", counted(states, "state")),
-                    _ => format!("{executions}, not all"),
+                let ended = searched.counts.unfinished == 0 && !searched.counts.cut;
+                let all = searched.exhausted
+                    && ended
+                    && matches!(self.verdict(), Verdict::Proved { .. } | Verdict::Bug);
+                match searched.counts.states {
+                    _ if !all => format!("{executions}, not all"),
+                    0 => format!("all {executions}"),
+                    states => format!("all {}", counted(states, "state")),
                 }
             }
         }

@@ -102,8 +102,9 @@ fn before(f: &mut fmt::Formatter, resumed: &Resumed) -> fmt::Result {
     let (from, done) = (resumed.from.display(), &resumed.done);
     write!(
         f,
-        " This speaks of all runs together: {} were explored before {from} was written.",
-        counted(done.counts.executions, "execution")
+        " This speaks of all runs together: {} {} explored before {from} was written.",
+        counted(done.counts.executions, "execution"),
+        if done.counts.executions == 1 { "was" } else { "were" }
     )?;
     if done.counts.bugs > 0 {
         let traces: Vec<String> =

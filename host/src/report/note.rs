@@ -91,7 +91,7 @@ pub fn of(
     // Where there was no choice, nothing was explored either.
     let says_something = |coverage: &Coverage| verdict != Verdict::NothingTested || !coverage.is_plain();
     notes.extend(coverage.filter(says_something).map(|coverage| Note::Coverage(coverage.into())));
-    if verdict == Verdict::NothingTested {
+    if verdict == Verdict::NothingTested && !result.any_choice {
         notes.push(Note::NoChoice { workers: result.workers_max, filters: filters(result) });
     }
     if matches!(verdict, Verdict::NotFound | Verdict::Proved { .. }) {

@@ -79,6 +79,9 @@ fn conclusion(run: &RunReport) -> String {
         format!("{} of {} tests: {}", names.len(), run.tests.len(), names.join(", "))
     };
     match run.exit {
+        Exit::NothingTested if run.tests.iter().any(|test| test.sweep.is_some()) => {
+            "Nothing was tested: no default schedule has an opportunity for a fault of these classes.".into()
+        }
         Exit::NothingTested => "Nothing was tested: no test met a choice, neither of workers nor of values. \
                                 Does the guest start workers? Do its scheduling points lie within --points \
                                 and the filters?"

@@ -2,7 +2,7 @@
 //!
 //! run: -i 1000
 //! exit: 2
-//! line: which worker 0.0 waits to write
+//! line: and no reader passes worker 0.0, which waits to write
 use std::sync::{Arc, RwLock};
 
 fn main() {
