@@ -8,7 +8,8 @@ use crate::exit::Exit;
 use crate::livelock::Look;
 use crate::outcome::BugKind;
 use crate::results::{
-    Decisive, Findability, History, Instead, Rate, SearchSummary, Shrinking, Stop, Story, Suspect, Swept,
+    Decisive, Findability, History, Instead, KnownBug, Rate, SearchSummary, Shrinking, Stop, Story, Suspect,
+    Swept,
 };
 use crate::runtime::{FaultCounts, Sometimes, Stream};
 use crate::source_tests::SourceTests;
@@ -153,6 +154,16 @@ impl TestReport {
             None => self.statistics.fair.explored + self.statistics.unfair.explored,
         };
         executions > 0 && fair + unfair == executions
+    }
+
+    /// The bugs that earlier runs of a resumed search have found, and this one has not.
+    pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
+        let resumed = self.search.as_ref().and_then(|search| search.resumed.as_ref());
+        let known = resumed.into_iter().flat_map(|resumed| &resumed.done.bugs);
+        let is_found = |known: &KnownBug| {
+            self.bugs.iter().any(|bug| bug.kind.name() == known.kind && bug.message == known.message)
+        };
+        known.filter(move |known| !is_found(known))
     }
 }
 

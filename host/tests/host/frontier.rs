@@ -258,7 +258,10 @@ fn version_1_is_gone_on_with() {
 #[test]
 fn dpor_does_not_go_on_with_version_1() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("old"), VERSION_1[1].1).unwrap();
+    // With all options of a run of today.
+    let point = r#"["memory-errors""#;
+    let text = VERSION_1[1].1.replace(point, &format!(r#"["clock-points","true"],{point}"#));
+    std::fs::write(directory.path().join("old"), text).unwrap();
     std::fs::copy(super::guest::wat_file("frontier.wat"), directory.path().join("frontier.wat")).unwrap();
     let base = ["test", "frontier.wat", "--test", "correct", "--seed", "0", "-s", "dpor"];
     let ended = process::run(directory.path(), &[&base[..], &["--resume", "old"]].concat());
@@ -472,6 +475,35 @@ fn a_killed_search_goes_on() {
     let ended = process::run(at, &[&slow[..], &resume, &[&more]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("executions were explored before"), "{ended:?}");
+}
+
+/// A run that continues a search and finds nothing new tells the bug that was found before, in every format.
+#[test]
+fn a_bug_that_was_found_before_is_in_every_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let text = r#"(module
+        (import "coyote" "choose_int" (func $choose (param i32) (result i32)))
+        (import "coyote" "fail" (func $fail (param i32 i32)))
+        (memory (export "memory") 1)
+        (data (i32.const 16) "the first")
+        (func (export "coyote.test.t")
+          (if (i32.eqz (call $choose (i32.const 3)))
+            (then (call $fail (i32.const 16) (i32.const 9))))))"#;
+    std::fs::write(at.join("chooses.wasm"), wat::parse_str(text).unwrap()).unwrap();
+    let base = ["test", "chooses.wasm", "-s", "dfs", "-j", "1", "-i", "100"];
+    assert_eq!(process::run(at, &base).code, Some(2));
+    let frontier = at.join("coyote-output/chooses-t.frontier");
+    let kept = std::fs::read(&frontier).unwrap();
+    for format in ["text", "json", "junit", "sarif", "github", "markdown"] {
+        std::fs::write(&frontier, &kept).unwrap();
+        let resume = ["--resume", "coyote-output/chooses-t.frontier", "--format", format];
+        let ended = process::run(at, &[&base[..], &resume].concat());
+        assert_eq!(ended.code, Some(2), "{format}: {ended:?}");
+        for said in ["assertion", "chooses-t-0.trace"] {
+            assert!(ended.stdout.contains(said), "{format} does not say {said}: {ended:?}");
+        }
+    }
 }
 
 /// Keeps every frontier that is written during a search.

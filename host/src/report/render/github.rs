@@ -63,13 +63,17 @@ fn annotations(test: &TestReport, folder: &Folder) -> Vec<String> {
         };
         command(level, bug.place.as_ref().map(|place| (place, folder)), &title, &message)
     });
+    let before = test.bugs_before().map(|bug| {
+        let title = format!("{} in test {}", bug.kind, test.name);
+        command("error", None, &title, &format!("{}\ntrace: {}", bug.message, bug.trace.display()))
+    });
     let without_verdict = match &test.verdict {
         Verdict::Inconclusive { what, .. } => Some(what.clone()),
         Verdict::Limit(limits) if !test.bugs.iter().any(BugReport::is_limit) => Some(limits.join("; ")),
         _ => None,
     };
     let title = format!("no verdict on test {}", test.name);
-    bugs.chain(without_verdict.map(|what| command("warning", None, &title, &what))).collect()
+    bugs.chain(before).chain(without_verdict.map(|what| command("warning", None, &title, &what))).collect()
 }
 
 fn command(level: &str, place: Option<(&SourceFrame, &Folder)>, title: &str, message: &str) -> String {

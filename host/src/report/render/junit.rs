@@ -70,7 +70,14 @@ fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
     let (kind, of, message) = match &test.verdict {
         Verdict::Bug => match test.bugs.iter().find(|bug| !bug.is_limit()) {
             Some(bug) => (NonSuccessKind::Failure, bug.kind.name(), bug.message.clone()),
-            None => (NonSuccessKind::Failure, "bug", "a bug was found before".into()),
+            None => match test.bugs_before().next() {
+                Some(bug) => (
+                    NonSuccessKind::Failure,
+                    bug.kind.as_str(),
+                    format!("{} (trace: {})", bug.message, bug.trace.display()),
+                ),
+                None => (NonSuccessKind::Failure, "bug", "a bug was found before".into()),
+            },
         },
         Verdict::Limit(limits) => (NonSuccessKind::Error, "limit", limits.join("; ")),
         Verdict::Inconclusive { what, .. } => (NonSuccessKind::Error, "inconclusive", what.clone()),

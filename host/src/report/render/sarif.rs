@@ -7,9 +7,8 @@
 use super::Renderer;
 use super::repository::Folder;
 use crate::module_name;
-use crate::outcome::BugKind;
 use crate::report::model::{BugReport, RunReport, TestReport};
-use crate::results::{Story, StoryRow};
+use crate::results::{KnownBug, Story, StoryRow};
 use crate::symbols::SourceFrame;
 use crate::verdict::Verdict;
 use serde_json::{Value, json};
@@ -29,8 +28,12 @@ impl Renderer for Sarif {
 fn document(run: &RunReport, folder: &Folder) -> Value {
     let bugs = || run.tests.iter().flat_map(|test| test.bugs.iter().map(move |bug| (test, bug)));
     let found = || bugs().filter(|(_, bug)| !bug.is_limit());
-    let kinds: BTreeSet<BugKind> = found().map(|(_, bug)| bug.kind).collect();
-    let rule = |kind: &BugKind| json!({ "id": kind.name(), "shortDescription": message(&kind.name().replace('-', " ")) });
+    let before = || run.tests.iter().flat_map(|test| test.bugs_before().map(move |bug| (test, bug)));
+    let now = found().map(|(_, bug)| bug.kind.name());
+    let kinds: BTreeSet<&str> = now.chain(before().map(|(_, bug)| bug.kind.as_str())).collect();
+    let rule = |kind: &&str| json!({ "id": kind, "shortDescription": message(&kind.replace('-', " ")) });
+    let results = found().map(|(test, bug)| result(test, bug, folder));
+    let results = results.chain(before().map(|(test, bug)| result_before(test, bug)));
     let notifications: Vec<Value> = run.tests.iter().flat_map(notifications).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -49,7 +52,7 @@ fn document(run: &RunReport, folder: &Folder) -> Value {
                 "toolExecutionNotifications": notifications,
             }],
             "columnKind": "unicodeCodePoints",
-            "results": found().map(|(test, bug)| result(test, bug, folder)).collect::<Vec<_>>(),
+            "results": results.collect::<Vec<_>>(),
         }],
     })
 }
@@ -77,6 +80,17 @@ fn result(test: &TestReport, bug: &BugReport, folder: &Folder) -> Value {
         result["codeFlows"] = json!([flow]);
     }
     result
+}
+
+/// The result for a bug of an earlier run, of which only this is known.
+fn result_before(test: &TestReport, bug: &KnownBug) -> Value {
+    let text = format!("{} in test {}: {}\nTrace: {}", bug.kind, test.name, bug.message, bug.trace.display());
+    json!({
+        "ruleId": bug.kind,
+        "level": "error",
+        "message": message(&text),
+        "properties": { "test": test.name, "trace": bug.trace },
+    })
 }
 
 /// A code flow with a thread flow for each worker that has a row. Rows without a line of a file are left out.
