@@ -500,7 +500,7 @@ fn a_bug_that_was_found_before_is_in_every_report() {
         let resume = ["--resume", "coyote-output/chooses-t.frontier", "--format", format];
         let ended = process::run(at, &[&base[..], &resume].concat());
         assert_eq!(ended.code, Some(2), "{format}: {ended:?}");
-        for said in ["assertion", "chooses-t-0.trace"] {
+        for said in ["assertion", "chooses-t-1.trace"] {
             assert!(ended.stdout.contains(said), "{format} does not say {said}: {ended:?}");
         }
     }
