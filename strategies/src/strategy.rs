@@ -61,7 +61,7 @@ pub trait Strategy: Send {
     /// Called before each iteration.
     fn begin(&mut self, iteration: Iteration);
 
-    /// Picks among [`View::enabled`] and [`View::timeout`]; at least one pick is possible. `None` abandons
+    /// Picks among [`View::enabled`] and [`View::timeouts`]; at least one pick is possible. `None` abandons
     /// the iteration without a verdict.
     fn pick(&mut self, view: &View) -> Option<Pick>;
 

@@ -129,19 +129,12 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         let act = if facts.runtime.worker(id).driver.turns { "wake it" } else { "send or connect" };
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
-    if let Some(id) = stuck.iter().copied().find(|id| (facts.awaits_tasks)(*id)) {
-        let own = (facts.stacks)(id);
-        let at = own.iter().find(|frame| frame.line.is_some());
-        let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
-        let name = facts.name(id);
-        return Some(format!(
-            "{name} runs tasks{at}, none of which can go on, and nobody is left to wake one"
-        ));
-    }
     // Who joins a thread waits for what that one waits for.
     let joins =
         |place: &ObjectId| place.class == Class::Futex && facts.runtime.thread_at(place.address).is_some();
-    let queues = stuck.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
+    let (for_tasks, others): (Vec<WorkerId>, Vec<WorkerId>) =
+        stuck.iter().copied().partition(|id| (facts.awaits_tasks)(*id));
+    let queues = others.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
     let places: BTreeSet<ObjectId> = queues.collect();
     let said = |place: ObjectId| Some((facts.is_unnamed(place), facts.notifications(place, &stuck)?));
     let mut all: Vec<(bool, (Vain, String))> = places.into_iter().filter_map(said).collect();
@@ -150,7 +143,7 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     // reader little.
     let told = all.iter().enumerate().filter(|(at, (unnamed, _))| *at == 0 || !unnamed).take(2);
     let texts: Vec<&str> = told.map(|(_, (_, (_, text)))| text.as_str()).collect();
-    (!texts.is_empty()).then(|| texts.join("; "))
+    if texts.is_empty() { for_tasks.first().map(|id| facts.runs_tasks(*id)) } else { Some(texts.join("; ")) }
 }
 
 /// Why nobody wakes the workers that wait at a place, the clearest first.
@@ -332,6 +325,15 @@ fn changed_between(
 impl Facts<'_> {
     pub fn name(&self, id: WorkerId) -> String {
         (self.names.workers)(id)
+    }
+
+    /// The sentence on a worker whose tasks all wait.
+    fn runs_tasks(&self, id: WorkerId) -> String {
+        let own = (self.stacks)(id);
+        let at = own.iter().find(|frame| frame.line.is_some());
+        let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
+        let name = self.name(id);
+        format!("{name} runs tasks{at}, none of which can go on, and nobody is left to wake one")
     }
 
     /// The lock that a worker waits for.
