@@ -24,8 +24,9 @@ const WRITERS_WAIT: u64 = 1 << 31;
 const OF_COUNTER: [&str; 2] = ["write_contended", "wake_writer"];
 
 impl LockWord {
-    /// The lock to which the code of these frames belongs, innermost first, and its function.
-    fn of(frames: &[SourceFrame]) -> Option<(LockWord, &str)> {
+    /// The lock to which the code of these frames belongs, innermost first, and whether that code accesses nothing of it
+    /// but the word.
+    pub fn of(frames: &[SourceFrame]) -> Option<(LockWord, bool)> {
         let kinds =
             [(LockWord::Mutex, "::mutex::futex::Mutex"), (LockWord::Rwlock, "::rwlock::futex::RwLock")];
         frames.iter().find_map(|frame| {
@@ -34,19 +35,8 @@ impl LockWord {
                 kinds.into_iter().find_map(|(kind, of)| Some((kind, path.split_once(of)?.1)))?;
             let rest = rest.trim_start_matches(['>', ':']);
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            Some((kind, &rest[..end]))
+            Some((kind, kind == LockWord::Mutex || !OF_COUNTER.contains(&&rest[..end])))
         })
-    }
-
-    /// The lock whose word the code of these frames accesses.
-    pub fn accessed_by(frames: &[SourceFrame]) -> Option<LockWord> {
-        let (kind, method) = LockWord::of(frames)?;
-        (kind == LockWord::Mutex || !OF_COUNTER.contains(&method)).then_some(kind)
-    }
-
-    /// Whether the code of these frames may access the lock's word.
-    pub fn may_access(self, frames: &[SourceFrame]) -> bool {
-        LockWord::of(frames).is_some_and(|(kind, _)| kind == self)
     }
 
     /// The meaning of a value.
@@ -119,27 +109,26 @@ mod tests {
 
     #[test]
     fn a_word_is_known_by_the_functions_of_its_lock() {
+        let (mutex, rwlock) = (Some((LockWord::Mutex, true)), Some((LockWord::Rwlock, true)));
         for (functions, expected) in [
-            (&["std::sys::sync::rwlock::futex::RwLock::read"][..], Some(LockWord::Rwlock)),
-            (&["<std::sys::sync::rwlock::futex::RwLock>::read_contended"], Some(LockWord::Rwlock)),
-            (&["std::sys::sync::rwlock::futex::RwLock::write_contended"], None),
-            (&["std::sys::sync::rwlock::futex::RwLock::wake_writer_or_readers"], Some(LockWord::Rwlock)),
+            (&["std::sys::sync::rwlock::futex::RwLock::read"][..], rwlock),
+            (&["<std::sys::sync::rwlock::futex::RwLock>::read_contended"], rwlock),
+            (&["std::sys::sync::rwlock::futex::RwLock::write_contended"], Some((LockWord::Rwlock, false))),
+            (&["std::sys::sync::rwlock::futex::RwLock::wake_writer_or_readers"], rwlock),
             (
                 &[
                     "core::sync::atomic::Atomic<u32>::load",
                     "std::sys::sync::rwlock::futex::RwLock::spin_until::<closure>",
                     "std::sys::sync::rwlock::futex::RwLock::write_contended",
                 ],
-                Some(LockWord::Rwlock),
+                rwlock,
             ),
-            (&["std::sys::sync::mutex::futex::Mutex::lock"], Some(LockWord::Mutex)),
+            (&["std::sys::sync::mutex::futex::Mutex::lock"], mutex),
             (&["std::sync::poison::mutex::Mutex<u32>::lock"], None),
             (&["mine::rwlock::futex::RwLock::read"], None),
         ] {
-            assert_eq!(LockWord::accessed_by(&frames(functions)), expected, "{functions:?}");
+            assert_eq!(LockWord::of(&frames(functions)), expected, "{functions:?}");
         }
-        let contended = frames(&["std::sys::sync::rwlock::futex::RwLock::write_contended"]);
-        assert!(LockWord::Rwlock.may_access(&contended) && !LockWord::Mutex.may_access(&contended));
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl<'a> Places<'a> {
         stack.iter().flat_map(|location| self.at(*location).to_vec()).collect()
     }
 
+    /// The lock of Rust's std whose code accesses memory at the top of a stack: see [`LockWord::of`].
+    fn lock_of(&mut self, stack: &[Location]) -> Option<(LockWord, bool)> {
+        stack.iter().find_map(|location| LockWord::of(&self.at(*location)))
+    }
+
     /// The innermost frame of the guest's own code with a line, and the number of frames inside it.
     pub fn own(&mut self, stack: &[Location]) -> Option<(usize, SourceFrame)> {
         let mut inside = 0;
@@ -258,7 +263,8 @@ pub fn moments(
             let stack = stack_of(step, raw);
             let direct = places.is_direct(stack.iter().copied());
             let word = words.get(&raw.address).copied();
-            let word = word.filter(|word| raw.bytes == 4 && word.may_access(&places.frames(&stack)));
+            let is_of = |word: &LockWord| places.lock_of(&stack).is_some_and(|(lock, _)| lock == *word);
+            let word = word.filter(|_| raw.bytes == 4).filter(is_of);
             // The story begins with what is done before a second worker exists.
             let its = sharing.weight(raw, direct);
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
@@ -347,7 +353,7 @@ fn words(recording: &Recording, places: &mut Places<'_>) -> BTreeMap<u64, LockWo
     let mut words = BTreeMap::new();
     for step in &recording.steps {
         for raw in step.accesses.iter().filter(|raw| raw.bytes == 4 && raw.writes) {
-            if let Some(word) = LockWord::accessed_by(&places.frames(&stack_of(step, raw))) {
+            if let Some((word, true)) = places.lock_of(&stack_of(step, raw)) {
                 words.insert(raw.address, word);
             }
         }
