@@ -83,7 +83,7 @@ impl Verdict {
             return Verdict::NothingTested;
         }
         match &result.search {
-            Some(searched) if searched.exhausted && !searched.counts.cut => {
+            Some(searched) if searched.has_seen_all() => {
                 Verdict::Proved { assumptions: searched.assumptions.clone() }
             }
             _ => Verdict::NotFound,
@@ -120,9 +120,8 @@ impl TestResult {
             }
             Some(searched) => {
                 let executions = counted(searched.counts.executions, "execution");
-                let ended = searched.counts.unfinished == 0 && !searched.counts.cut;
-                let all = searched.exhausted
-                    && ended
+                let all = searched.has_seen_all()
+                    && searched.counts.unfinished == 0
                     && matches!(self.verdict(), Verdict::Proved { .. } | Verdict::Bug);
                 match searched.counts.states {
                     _ if !all => format!("{executions}, not all"),
@@ -193,7 +192,16 @@ fn advice(result: &TestResult) -> Option<String> {
         Some(searched) if searched.counts.unfinished > 0 => {
             statistics.raised(false, searched.counts.unfinished, searched.counts.executions)
         }
-        Some(searched) if searched.counts.cyclic => return Some("--strategy stateful asks that".into()),
+        Some(searched) if searched.counts.cyclic => {
+            // Only a search that saw all states has their graph.
+            let whole = result.subject.strategy == "stateful" && searched.resumed.is_some();
+            let asks = if whole {
+                "a search that is not resumed asks that"
+            } else {
+                "--strategy stateful asks that"
+            };
+            return Some(asks.into());
+        }
         None if statistics.fair.hit_max_steps > 0 => statistics.raised_for(true),
         None if statistics.unfair.hit_max_steps > 0 => statistics.raised_for(false),
         _ => return None,

@@ -15,7 +15,7 @@ pub struct Entry {
     pub cost: &'static str,
     /// Whether every enabled worker gets its turn.
     pub fair: &'static str,
-    /// Whether several processes can share the work.
+    /// Whether the work can be shared: by several processes for a sampler, by the jobs of one for a search.
     pub shardable: bool,
     /// How data choices are made, in which order if they are enumerated.
     pub data: &'static str,

@@ -365,7 +365,10 @@ fn report(place: &Place, options: &[OsString]) -> Result<Exit> {
         .filter(|unit| place.is_done(*unit))
         .map(|unit| place.result(unit))
         .collect();
-    ensure!(!done.is_empty(), "no unit of {} is done yet", place.directory.display());
+    if done.is_empty() {
+        println!(". {}: no unit is done yet", place.directory.display());
+        return Ok(Exit::Inconclusive);
+    }
     let module = place.directory.join(&place.campaign.module);
     let line =
         ["merge".into(), place.directory.join(RESULTS).into_os_string(), "--module".into(), module.into()];

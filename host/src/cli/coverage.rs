@@ -7,7 +7,7 @@ use crate::module_name;
 use crate::results::{ExecutionCounts, TestResult};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result, bail};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ pub struct CoverageFile {
     path: PathBuf,
     file: File,
     executed: RefCell<ExecutionCounts>,
+    /// Whether some test was resumed, so that earlier runs executed more.
+    resumed: Cell<bool>,
 }
 
 /// The instructions of a module that must be counted.
@@ -40,7 +42,7 @@ impl CoverageFile {
     /// Creates the file. An error is reported now, not after hours of exploration.
     pub fn create(path: &Path) -> Result<CoverageFile> {
         let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(CoverageFile { path: path.into(), file, executed: RefCell::default() })
+        Ok(CoverageFile { path: path.into(), file, executed: RefCell::default(), resumed: Cell::new(false) })
     }
 
     /// Adds the counts of the exploration of a test.
@@ -48,6 +50,8 @@ impl CoverageFile {
         if let Some(executed) = &result.executed {
             self.executed.borrow_mut().merge(executed);
         }
+        let resumed = result.search.as_ref().is_some_and(|search| search.resumed.is_some());
+        self.resumed.set(self.resumed.get() || resumed);
     }
 
     /// Writes the file, and returns a line that says how much was executed.
@@ -60,6 +64,7 @@ impl CoverageFile {
         (&self.file).write_all(text.as_bytes()).with_context(|| format!("cannot write {path}"))?;
         let of = |(all, executed): (usize, usize), what| format!("{executed} of {all} {what}");
         let (lines, functions) = (of(covered.lines(), "lines"), of(covered.functions(), "functions"));
-        Ok(format!("{lines} and {functions} were executed: {path}"))
+        let by = if self.resumed.get() { " by this run, without earlier ones" } else { "" };
+        Ok(format!("{lines} and {functions} were executed{by}: {path}"))
     }
 }

@@ -23,7 +23,7 @@ pub use sections::Section;
 
 use super::Plan;
 use crate::artifact::build;
-use crate::results::Done;
+use crate::results::{Difference, Done, Subject};
 use coyote_strategies::search::Item;
 use coyote_strategies::search::dpor::SharedState;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,11 @@ impl Identity {
             seed: plan.seed,
             options: plan.options(),
         }
+    }
+
+    fn subject(&self) -> Subject {
+        let Identity { build: _, module, test, strategy, seed, options } = self.clone();
+        Subject { module, test, strategy, seed, options }
     }
 }
 
@@ -99,7 +104,7 @@ pub enum FrontierError {
         path.display()
     )]
     Outdated { path: PathBuf },
-    #[error("{} belongs to another {what}: it says {has}, this run {wants}", path.display())]
+    #[error("{} belongs to another {what}: it has {has}, this run {wants}", path.display())]
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
 
@@ -166,24 +171,16 @@ impl Frontier {
     /// # Errors
     /// What is different.
     pub fn check(&self, plan: &Plan, strategy: &str) -> Result<(), FrontierError> {
-        let here = Identity::of(plan, strategy);
-        let text = |options: &[(String, String)]| {
-            let options: Vec<_> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            options.join(" ")
-        };
-        let has = &self.identity;
-        let build = |identity: &Identity| identity.build.clone().or(here.build.clone()).unwrap_or_default();
-        for (what, has, wants) in [
-            ("module", has.module.clone(), here.module.clone()),
-            ("test", has.test.clone(), here.test.clone()),
-            ("strategy", has.strategy.clone(), here.strategy.clone()),
-            ("seed", has.seed.to_string(), here.seed.to_string()),
-            ("set of options", text(&has.options), text(&here.options)),
-            ("build of coyote-wasm", build(has), build(&here)),
-        ] {
-            if has != wants {
-                return Err(FrontierError::Other { path: self.from.clone(), what, has, wants });
-            }
+        let (has, here) = (&self.identity, Identity::of(plan, strategy));
+        // Version 1 does not name the build.
+        let build = has.build.as_ref().zip(here.build.as_ref()).filter(|(has, here)| has != here);
+        let difference = has.subject().difference(&here.subject()).or(build.map(|(has, here)| Difference {
+            what: "build of coyote-wasm",
+            one: has.clone(),
+            other: here.clone(),
+        }));
+        if let Some(Difference { what, one, other }) = difference {
+            return Err(FrontierError::Other { path: self.from.clone(), what, has: one, wants: other });
         }
         let tried = |item: &Item| item.branches.iter().any(|branch| !branch.tried.is_empty());
         if has.build.is_none() && self.items.iter().any(tried) {

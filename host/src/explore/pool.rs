@@ -3,7 +3,7 @@
 use super::frontier::Section;
 use super::{ExploreError, Plan, remove};
 use crate::diagnose::SourceLines;
-use crate::results::{Done, FoundBug, Incidents, KnownBug, Resumed, Stop, TestResult};
+use crate::results::{Done, FoundBug, Incidents, Resumed, Stop, TestResult};
 use coyote_strategies::search::{Counts, Item, Shared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,24 +56,19 @@ impl State {
 
     /// What was done so far, by this run and earlier ones.
     pub fn done(&self, shared: &Shared) -> Done {
-        let before = self.resumed.as_ref().map(|resumed| &resumed.done);
-        let mut bugs = before.map_or(Vec::new(), |done| done.bugs.clone());
-        bugs.extend(self.result.bugs.iter().map(|found| KnownBug {
-            kind: found.bug.kind.name().into(),
-            message: found.bug.message(),
-            trace: found.path.clone(),
-        }));
+        let before = self.resumed.as_ref().map(|resumed| resumed.done.clone()).unwrap_or_default();
         let (result, counts) = (&self.result, self.counts());
         let mut notes = result.notes();
         notes.incidents.merge(self.cut.clone().missing_in(&notes.incidents));
-        Done {
+        let mut done = Done {
             counts: Counts { cyclic: counts.cyclic || shared.seen.cyclic(), ..counts },
-            bugs,
             any_choice: result.any_choice,
             workers_max: result.workers_max,
             notes,
-            unprotected: before.is_some_and(|done| done.unprotected),
-        }
+            ..before
+        };
+        done.add_bugs(&result.bugs);
+        done
     }
 
     /// The remaining work in the pool itself, and what is left at shared states.

@@ -474,6 +474,20 @@ impl Machine {
         host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 
+    /// Whether an address on a suspended worker's stack belongs to a frame that has not ended; `None` if it lies on no
+    /// stack that is known.
+    pub fn is_in_frame(&self, address: u32) -> Option<bool> {
+        let host = self.store.data();
+        let runtime = &host.scheduler.runtime;
+        host.saved_workers.iter().zip(0..).find_map(|(saved, index)| {
+            let id = coyote_strategies::WorkerId(index);
+            let of_first = host.main_stack.filter(|_| id == runtime.first());
+            let (low, high) = runtime.stack_of(id).or(of_first)?;
+            let (pointer, _) = stack::in_use(&host.table, saved)?;
+            (low..high).contains(&address).then_some(pointer <= address)
+        })
+    }
+
     /// Tells observers if the iteration has ended. If it passed, a detector may report a bug.
     pub fn end_iteration(&mut self) {
         let interest = self.store.data().observers.interest();

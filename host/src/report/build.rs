@@ -11,7 +11,8 @@ use super::{correlation, frames};
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::results::{
-    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, Sweep, Swept, TestResult,
+    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, SearchSummary, Sweep, Swept,
+    TestResult,
 };
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
@@ -56,6 +57,7 @@ impl Builder<'_> {
             workers_max: result.workers_max,
             memory: note::budgets(result).memory_model(),
             extent: result.extent(),
+            missing: !result.missing.is_empty(),
             first_output: result.first_output.as_ref().map_or(String::new(), |output| output.text.clone()),
         }
     }
@@ -64,7 +66,10 @@ impl Builder<'_> {
     fn bug_of(&self, found: &FoundBug, result: &TestResult) -> BugReport {
         let suspects = |all| correlation::suspects(all, &found.identity.short(), self.symbols);
         let suspects = result.correlation.as_ref().map(suspects).unwrap_or_default();
-        BugReport { suspects, ..self.bug(found) }
+        let bug = self.bug(found);
+        let mut before = result.search.iter().flat_map(SearchSummary::bugs_before);
+        let before = before.find(|known| known.identity == bug.identity).map_or(0, |known| known.count);
+        BugReport { suspects, count: bug.count + before, ..bug }
     }
 
     pub fn bug(&self, found: &FoundBug) -> BugReport {

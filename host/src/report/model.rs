@@ -128,6 +128,9 @@ pub struct TestReport {
     /// The extent of the exploration, as a fragment.
     #[serde(skip)]
     pub extent: String,
+    /// Whether iterations have no result, since parts were not merged.
+    #[serde(skip)]
+    pub missing: bool,
     /// The output of its first iteration.
     #[serde(skip)]
     pub first_output: String,
@@ -158,12 +161,8 @@ impl TestReport {
 
     /// The bugs that earlier runs of a resumed search have found, and this one has not.
     pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
-        let resumed = self.search.as_ref().and_then(|search| search.resumed.as_ref());
-        let known = resumed.into_iter().flat_map(|resumed| &resumed.done.bugs);
-        let is_found = |known: &KnownBug| {
-            self.bugs.iter().any(|bug| bug.kind.name() == known.kind && bug.message == known.message)
-        };
-        known.filter(move |known| !is_found(known))
+        let known = self.search.iter().flat_map(SearchSummary::bugs_before);
+        known.filter(|known| self.bugs.iter().all(|bug| bug.identity != known.identity))
     }
 }
 
@@ -217,7 +216,7 @@ pub struct BugReport {
     /// The strategy of a portfolio, or the profiling run, that found it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
-    /// The number of iterations in which it was found.
+    /// The number of iterations in which it was found; for a resumed search, also by earlier runs.
     pub count: u64,
     /// Lines that a larger share of the iterations with this bug reaches than of those without, the highest rank first,
     /// if exploration went on after bugs.

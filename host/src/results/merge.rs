@@ -6,15 +6,8 @@ use super::{Subject, TestResult};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// They differ in something that determines the content of an iteration with a given number.
-    #[error("the results are of another {what}: {one} and {other}")]
-    Subject {
-        /// What differs, such as `strategy`.
-        what: &'static str,
-        /// Its value in one result.
-        one: String,
-        /// Its value in the other result.
-        other: String,
-    },
+    #[error("the results are of another {}: {} and {}", .0.what, .0.one, .0.other)]
+    Subject(Difference),
     /// An iteration would be counted twice; with its number.
     #[error("both results count iteration {0}")]
     Overlap(u64),
@@ -32,7 +25,9 @@ impl TestResult {
     /// # Errors
     /// [`MergeError::Subject`].
     pub fn check(&self, other: &TestResult) -> Result<(), MergeError> {
-        self.subject.check(&other.subject)?;
+        if let Some(difference) = self.subject.difference(&other.subject) {
+            return Err(MergeError::Subject(difference));
+        }
         let bounds = |result: &TestResult| {
             let bounds = result.statistics.steps_max;
             format!("{} {}", bounds.unfair, bounds.fair)
@@ -41,7 +36,7 @@ impl TestResult {
         for (what, of) in [("bound on steps", &bounds as &dyn Fn(&_) -> _), ("set of detectors", &watch)] {
             let (one, other) = (of(self), of(other));
             if one != other {
-                return Err(MergeError::Subject { what, one, other });
+                return Err(MergeError::Subject(Difference { what, one, other }));
             }
         }
         Ok(())
@@ -92,24 +87,44 @@ impl TestResult {
     }
 }
 
+/// What two explorations do not have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// A noun, such as `strategy`.
+    pub what: &'static str,
+    /// Its value in the one.
+    pub one: String,
+    /// Its value in the other.
+    pub other: String,
+}
+
 impl Subject {
-    fn check(&self, other: &Subject) -> Result<(), MergeError> {
-        let options = |subject: &Subject| {
-            let options: Vec<_> =
-                subject.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            options.join(" ")
+    /// The first part that differs. Of the options, those alone that are not equal.
+    pub fn difference(&self, other: &Subject) -> Option<Difference> {
+        let all = |subject: &Subject| subject.options.iter().map(option).collect::<Vec<_>>();
+        let (ours, theirs) = (all(self), all(other));
+        let not_in = |these: &[String], those: &[String]| {
+            let differing: Vec<_> = these.iter().filter(|option| !those.contains(option)).cloned().collect();
+            if differing.is_empty() { "nothing more".to_string() } else { differing.join(" ") }
         };
-        for (what, one, other) in [
+        // What may be repeated can also differ in its order.
+        let are_alike = ours.len() == theirs.len() && ours.iter().all(|option| theirs.contains(option));
+        let (our_options, their_options) = match are_alike {
+            true => (ours.join(" "), theirs.join(" ")),
+            false => (not_in(&ours, &theirs), not_in(&theirs, &ours)),
+        };
+        let parts = [
             ("module", self.module.clone(), other.module.clone()),
             ("test", self.test.clone(), other.test.clone()),
             ("strategy", self.strategy.clone(), other.strategy.clone()),
             ("seed", self.seed.to_string(), other.seed.to_string()),
-            ("set of options", options(self), options(other)),
-        ] {
-            if one != other {
-                return Err(MergeError::Subject { what, one, other });
-            }
-        }
-        Ok(())
+            ("set of options", our_options, their_options),
+        ];
+        let mut parts = parts.into_iter().map(|(what, one, other)| Difference { what, one, other });
+        parts.find(|part| part.one != part.other)
     }
+}
+
+fn option((name, value): &(String, String)) -> String {
+    format!("{name}={value}")
 }

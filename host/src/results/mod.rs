@@ -43,7 +43,7 @@ pub use history::{
 };
 pub use incidents::Incidents;
 pub use indices::Indices;
-pub use merge::MergeError;
+pub use merge::{Difference, MergeError};
 pub use progress::{ClassSeen, Classes, IterationProgress, Novelty, Progress, is_compared};
 pub use story::{Story, StoryRow, StoryWorker};
 pub use sweep::{Sweep, Swept, SweptExecution, SweptSite, WAYS_MAX};
@@ -287,6 +287,18 @@ pub struct SearchSummary {
     pub resumed: Option<Resumed>,
 }
 
+impl SearchSummary {
+    /// Whether it visited every execution, also those beyond its bounds.
+    pub fn has_seen_all(&self) -> bool {
+        self.exhausted && !self.counts.cut
+    }
+
+    /// The bugs that earlier runs found.
+    pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
+        self.resumed.iter().flat_map(|resumed| &resumed.done.bugs)
+    }
+}
+
 /// See [`SearchSummary::resumed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
@@ -307,6 +319,12 @@ pub struct KnownBug {
     pub message: String,
     /// The path of its trace.
     pub trace: PathBuf,
+    /// Its [`BugIdentity::short`].
+    #[serde(default)]
+    pub identity: String,
+    /// The number of executions in which it was found.
+    #[serde(default)]
+    pub count: u64,
 }
 
 /// What a verdict needs to know about earlier runs.
@@ -328,6 +346,23 @@ pub struct Done {
 }
 
 impl Done {
+    /// Adds the bugs of a run that continued with the remaining work.
+    pub fn add_bugs(&mut self, found: &[FoundBug]) {
+        for found in found {
+            let identity = found.identity.short();
+            match self.bugs.iter_mut().find(|known| known.identity == identity) {
+                Some(known) => known.count += found.count,
+                None => self.bugs.push(KnownBug {
+                    kind: found.bug.kind.name().into(),
+                    message: found.bug.message(),
+                    trace: found.path.clone(),
+                    identity,
+                    count: found.count,
+                }),
+            }
+        }
+    }
+
     /// Whether some execution had this kind of bug.
     pub fn has(&self, kind: BugKind) -> bool {
         self.bugs.iter().any(|bug| bug.kind == kind.name())

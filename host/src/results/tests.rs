@@ -278,7 +278,7 @@ fn what_differs_is_not_put_together() {
         (part(&|part| drop(part.absorb(again.clone()))), MergeError::Overlap(3)),
         (
             part(&|part| part.subject.seed = 7),
-            MergeError::Subject { what: "seed", one: "0".into(), other: "7".into() },
+            MergeError::Subject(Difference { what: "seed", one: "0".into(), other: "7".into() }),
         ),
     ];
     let before = result.clone();
@@ -319,7 +319,8 @@ fn the_simplest_trace_is_kept() {
 /// The summary of earlier runs of a search is read as it was written.
 #[test]
 fn searches_are_stored_too() {
-    let bug = KnownBug { kind: "trap".into(), message: "it trapped".into(), trace: "a.trace".into() };
+    let (kind, message, identity) = ("trap".into(), "it trapped".into(), "0a1b".into());
+    let bug = KnownBug { kind, message, trace: "a.trace".into(), identity, count: 2 };
     let notes = Numbers(1).iteration(None).notes;
     let done = Done { bugs: vec![bug], notes, ..Done::default() };
     let summary = SearchSummary {

@@ -11,9 +11,11 @@
 //! - `lines`: its line tables.
 //! - `demangle`: names as programmers write them.
 //! - `variables`: names of the memory at an address.
+//! - `coroutines`: where tasks wait.
 //! - `sources`: the text of lines.
 //! - `library`: recognises frames that are not the guest's own.
 
+mod coroutines;
 mod demangle;
 mod library;
 mod lines;
@@ -30,6 +32,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
+pub(crate) use coroutines::{Coroutine, Coroutines, Suspension};
 pub(crate) use coyote_instrumenter::names::without_generics;
 pub(crate) use library::{is_atomic_wrapper, is_harness, is_library, library_file};
 #[doc(hidden)]

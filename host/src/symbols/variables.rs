@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use values::Place;
 pub(crate) use values::{number_text, slice};
 
-type Section = EndianArcSlice<LittleEndian>;
-type Entry = DebuggingInformationEntry<Section>;
+pub(super) type Section = EndianArcSlice<LittleEndian>;
+pub(super) type Entry = DebuggingInformationEntry<Section>;
 
 /// Roots of namespaces whose types are a library's.
 const LIBRARIES: [&str; 6] = ["core", "std", "alloc", "coyote", "__gnu_cxx", "crossbeam_utils"];
@@ -450,7 +450,7 @@ fn text(bytes: &Section) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn name(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String> {
+pub(super) fn name(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String> {
     let name = unit.attr_string(entry.attr_value(dw::DW_AT_name)?).ok()?;
     Some(text(&name)).filter(|name| !name.is_empty())
 }
@@ -460,7 +460,7 @@ fn name_of_namespace(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String
 }
 
 /// The offset in `.debug_info` of an entry that is referred to.
-fn reference(start: usize, value: &AttributeValue<Section>) -> Option<TypeId> {
+pub(super) fn reference(start: usize, value: &AttributeValue<Section>) -> Option<TypeId> {
     match value {
         AttributeValue::UnitRef(offset) => Some(start + offset.0),
         AttributeValue::DebugInfoRef(offset) => Some(offset.0),

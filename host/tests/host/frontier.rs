@@ -506,6 +506,37 @@ fn a_bug_that_was_found_before_is_in_every_report() {
     }
 }
 
+/// A bug is counted in all runs of a search: of a search in parts, as of one in a single run.
+#[test]
+fn a_resumed_search_counts_bugs_of_earlier_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let text = r#"(module
+        (import "coyote" "choose_int" (func $choose (param i32) (result i32)))
+        (import "coyote" "fail" (func $fail (param i32 i32)))
+        (memory (export "memory") 1)
+        (data (i32.const 16) "odd")
+        (func (export "coyote.test.t")
+          (if (i32.and (call $choose (i32.const 9)) (i32.const 1))
+            (then (call $fail (i32.const 16) (i32.const 3))))))"#;
+    std::fs::write(at.join("odd.wasm"), wat::parse_str(text).unwrap()).unwrap();
+    let base = ["test", "odd.wasm", "-s", "dfs", "-j", "1", "--explore", "--no-shrink", "--format", "json"];
+    let counts = |parts: &[&str]| -> Vec<u64> {
+        let count = |(at_first, most): (bool, &&str)| {
+            let resume: &[&str] = if at_first { &[] } else { &["--resume", "coyote-output/odd-t.frontier"] };
+            let ended = process::run(at, &[&base[..], resume, &["-i", most]].concat());
+            let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect(&ended.stdout);
+            let test = &report["tests"][0];
+            // A bug that this run did not meet is one of earlier runs alone.
+            let met = test["bugs"].as_array().unwrap().iter().map(|bug| bug["count"].as_u64().unwrap());
+            met.max().or(test["search"]["resumed"]["bugs"][0]["count"].as_u64()).unwrap_or_default()
+        };
+        parts.iter().enumerate().map(|(part, most)| count((part == 0, most))).collect()
+    };
+    assert_eq!(counts(&["100"]), [4]);
+    assert_eq!(counts(&["2", "3", "5", "100"]), [1, 1, 2, 4]);
+}
+
 /// Keeps every frontier that is written during a search.
 struct Copies {
     path: PathBuf,

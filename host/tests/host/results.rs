@@ -2,7 +2,7 @@
 //! exploration.
 
 use super::guest;
-use coyote_wasm::results::{MergeError, TestResult};
+use coyote_wasm::results::{Difference, MergeError, TestResult};
 use coyote_wasm::tester::Tester;
 use std::ops::Range;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn other_subjects_are_refused() {
     for (tester, strategy, what) in [(&tester, "pct:3", "strategy"), (&other_seed, "random", "seed")] {
         let other = explore(tester, strategy, 10..20, directory.path());
         let error = one.merge(other).unwrap_err();
-        assert!(matches!(&error, MergeError::Subject { what: is, .. } if *is == what), "{error}");
+        assert!(matches!(&error, MergeError::Subject(Difference { what: is, .. }) if *is == what), "{error}");
     }
     let search = explore(&tester, "dfs", 0..10, directory.path());
     assert_eq!(search.clone().merge(search.clone()), Err(MergeError::Search));

@@ -5,7 +5,7 @@
 //! message and pass.
 
 use super::process::{self, Ended};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 /// `cargo coyote test` in the example's directory.
@@ -100,6 +100,37 @@ fn a_worker_alone_is_cut_off() {
     let right =
         |result: &String| result.starts_with("inconclusive") && !proved || result == "FAILED" && proved;
     assert!(results.values().all(right), "{ended:?}");
+}
+
+/// The report of a deadlock of tasks says where each task waits, and where none waits any more it says nothing.
+#[test]
+fn it_is_told_where_tasks_wait() {
+    if !is_built() {
+        return;
+    }
+    let source = include_str!("../../../examples/tokio/tests/waits.rs");
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let build = ["--config", "profile.dev.debug=2", "--no-fail-fast", "--test", "waits"];
+    let options = ["--", "--seed", "0", "--no-shrink", "--no-experiments", "-o", outdir];
+    let ended = cargo_coyote(&[&build[..], &options].concat());
+    assert_eq!(process::results(&ended).len(), 4, "{ended:?}");
+    for test in ["kept_sender", "opposite_orders", "only_the_living", "on_threads"] {
+        let mark = format!("// {test}");
+        let lines = source.lines().zip(1..).filter(|(line, _)| line.ends_with(&mark));
+        let marked: BTreeSet<String> = lines.map(|(_, line)| line.to_string()).collect();
+        let (_, report) = ended.stdout.split_once(&format!("---- {test} ----")).expect(test);
+        let report = report.split("----").next().unwrap();
+        let told = report.lines().filter_map(|line| {
+            let (begins, rest) = line.split_once("(waits.rs:")?.1.split_once(") wait")?;
+            let at = rest.split_once(" at waits.rs:").map_or(begins, |(_, at)| at);
+            Some(at.split([' ', ':']).next()?.to_string())
+        });
+        assert_eq!(told.collect::<BTreeSet<_>>(), marked, "{test}: {report}");
+        if test == "on_threads" {
+            assert!(report.contains("3 tasks of `on_threads`"), "{report}");
+        }
+    }
 }
 
 /// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.

@@ -12,6 +12,7 @@ mod initialise;
 mod memory;
 mod names;
 mod orders;
+mod own_names;
 mod owners;
 mod points;
 mod policies;

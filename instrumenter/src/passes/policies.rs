@@ -13,6 +13,7 @@ use crate::libraries::{ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERAT
 use crate::libtest;
 use crate::names::names_of;
 use crate::options::Options;
+use crate::passes::own_names::own_functions;
 use std::collections::BTreeSet;
 use walrus::FunctionId;
 use walrus::ir::Instr;
@@ -68,7 +69,8 @@ impl Patterns {
         })
     }
 
-    /// The policy of a function by its names; `library` are those that identify a library's function.
+    /// The policy of a function by its names; `library` are those that identify a library's function, none for a
+    /// function of the program that has such a name.
     fn policy(&self, names: &[String], library: &[String], takes_path: bool) -> PointPolicy {
         let atomic = self.atomic.iter().find_map(|(kind, scope)| {
             let names = if *kind == AtomicKind::User { names } else { library };
@@ -96,12 +98,16 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
     let patterns = Patterns::new(draft.options, unguarded, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
+    let own = own_functions(draft);
     let untold = Scope::new(UNTOLD.iter().copied())?;
     for id in draft.guest_functions() {
         let origin = draft.origin(id).expect("it is the guest's");
         let mut names = names_of(&draft.original.functions[origin as usize].name);
         let exported = draft.original.exported_as.get(&origin).into_iter().flatten();
-        let library: Vec<String> = library_names(&names).cloned().chain(exported.clone().cloned()).collect();
+        let library: Vec<String> = match own.contains(&id) {
+            true => Vec::new(),
+            false => library_names(&names).cloned().chain(exported.clone().cloned()).collect(),
+        };
         names.extend(exported.cloned());
         if untold.matching(&names).is_some() {
             draft.untold.insert(origin);

@@ -6,17 +6,27 @@ use std::fmt::Write;
 
 /// The text of `strategies/README.md`.
 pub fn readme() -> String {
-    let samplers = markdown(SAMPLERS.iter().map(|s| &s.entry));
-    let searches = markdown(SEARCHES.iter());
+    let samplers = markdown(SHARDS, samplers());
+    let searches = markdown(JOBS, SEARCHES.iter());
     let parts = [("{samplers}", &*samplers), ("{searches}", &*searches), ("{portfolio}", portfolio::DEFAULT)];
     parts.iter().fold(README.to_string(), |text, (name, part)| text.replace(name, part))
 }
 
-fn markdown<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
-    let mut table =
-        "| name | promise | paper | cost of a decision | fair | can be sharded | data choices |\n\
-                     |---|---|---|---|---|---|---|\n"
-            .to_string();
+/// What [`Entry::shardable`] means for a sampler, whose iterations can be executed anywhere.
+const SHARDS: &str = "sharded";
+
+/// What it means for a search, whose work the jobs of a process share.
+const JOBS: &str = "several jobs";
+
+fn samplers() -> impl Iterator<Item = &'static Entry> {
+    SAMPLERS.iter().map(|s| &s.entry)
+}
+
+fn markdown<'a>(shared: &str, entries: impl Iterator<Item = &'a Entry>) -> String {
+    let mut table = format!(
+        "| name | promise | paper | cost of a decision | fair | {shared} | data choices |\n\
+         |---|---|---|---|---|---|---|\n"
+    );
     for e in entries {
         let (usage, shardable) = (e.usage(), yes_or_no(e.shardable));
         let row = [e.promise, e.paper, e.cost, e.fair, shardable, e.data].join(" | ");
@@ -27,14 +37,15 @@ fn markdown<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
 
 /// A paragraph for each entry, for a terminal.
 pub fn listing() -> String {
-    super::entries().map(paragraph).collect::<Vec<_>>().join("\n")
+    let searches = SEARCHES.iter().map(|entry| paragraph(JOBS, entry));
+    samplers().map(|entry| paragraph(SHARDS, entry)).chain(searches).collect::<Vec<_>>().join("\n")
 }
 
-fn paragraph(e: &Entry) -> String {
+fn paragraph(shared: &str, e: &Entry) -> String {
     let shardable = yes_or_no(e.shardable);
     let mut text = format!("{}\n    {}\n", e.usage(), e.promise);
     let facts =
-        [("paper", e.paper), ("cost", e.cost), ("fair", e.fair), ("sharded", shardable), ("data", e.data)];
+        [("paper", e.paper), ("cost", e.cost), ("fair", e.fair), (shared, shardable), ("data", e.data)];
     for (what, fact) in facts {
         if !fact.is_empty() {
             let _ = writeln!(text, "    {what}: {fact}");

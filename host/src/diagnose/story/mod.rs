@@ -3,6 +3,7 @@
 //! - `recorder`: records what steps do.
 //! - `moment`: steps as lines of the guest's own source, and their importance.
 //! - `rows`: the important ones, with folded loops.
+//! - `tasks`: where suspended tasks wait.
 //! - `why`: what the schedule proves about the cause.
 //! - `holders`: which workers hold what others wait for.
 //! - `history`: all steps, and happens-before between them.
@@ -18,6 +19,7 @@ mod objects;
 mod receivers;
 mod recorder;
 mod rows;
+mod tasks;
 mod why;
 mod words;
 
@@ -38,7 +40,7 @@ use objects::Objects;
 use recorder::Recorder;
 use rows::Group;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use why::Facts;
 use words::Names;
@@ -82,7 +84,9 @@ impl Teller {
         let Teller { symbols, variables, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
-        let moments = moment::moments(&recording, &mut places, &subject(execution, bug), failed_calls);
+        let for_tasks = for_tasks(execution, &mut places);
+        let subject = subject(execution, bug, &for_tasks);
+        let moments = moment::moments(&recording, &mut places, &subject, failed_calls);
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let runtime = execution.runtime();
         let name = |id| name(runtime, id);
@@ -122,6 +126,13 @@ impl Teller {
             let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
             found.history = Some(history::history(&recording, &mut material));
         }
+        let mut tasks = match bug.kind {
+            BugKind::Deadlock => tasks::suspended(execution, &recording.states, &mut places),
+            _ => Vec::new(),
+        };
+        for task in &mut tasks {
+            task.source = source_text(sources, Some(&task.at));
+        }
         let places = RefCell::new(places);
         let stacks = |id| {
             let frames = places.borrow_mut().frames(&execution.machine().stack(id));
@@ -133,11 +144,6 @@ impl Teller {
                 frames.into_iter().map(|frame| frame.function).skip_while(|name| is_futex_wait(name));
             beyond.take(1).collect()
         };
-        let awaits_tasks = |id| {
-            let waits = matches!(runtime.worker(id).request, Request::FutexWait { .. })
-                && runtime.pending(id).state == WorkerState::Blocked;
-            waits && runs_tasks(&places.borrow_mut().frames(&execution.machine().stack(id)))
-        };
         let facts = Facts {
             runtime,
             moments: &moments,
@@ -145,7 +151,8 @@ impl Teller {
             names: &names,
             stacks: &stacks,
             innermost: &innermost,
-            awaits_tasks: &awaits_tasks,
+            for_tasks: &for_tasks,
+            tasks: &tasks,
         };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
         found.story = Some(Story { why, structure, workers, rows, left_out });
@@ -161,7 +168,7 @@ impl Teller {
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
-            worker.doing = if bug.worker != Some(worker.id) && awaits_tasks(worker.id) {
+            worker.doing = if bug.worker != Some(worker.id) && for_tasks.contains(&worker.id) {
                 "waits for a task that can go on".into()
             } else {
                 super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object))
@@ -212,7 +219,8 @@ pub(crate) fn object_names(
     }
     let mut places = Places::new(symbols);
     let failed_calls = &execution.runtime().failed_calls;
-    let moments = moment::moments(&recording, &mut places, &subject(execution, bug), failed_calls);
+    let subject = subject(execution, bug, &BTreeSet::new());
+    let moments = moment::moments(&recording, &mut places, &subject, failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 
@@ -267,8 +275,19 @@ fn ends(
     ends
 }
 
-/// The subject of the bug with which the execution has just ended.
-fn subject(execution: &Execution, bug: &Bug) -> Subject {
+/// The workers that wait in a runtime of tasks for one that can go on, and not in a task.
+fn for_tasks(execution: &Execution, places: &mut Places<'_>) -> BTreeSet<WorkerId> {
+    let runtime = execution.runtime();
+    let waits = |id: &WorkerId| {
+        matches!(runtime.worker(*id).request, Request::FutexWait { .. })
+            && runtime.pending(*id).state == WorkerState::Blocked
+    };
+    let ids = (0..runtime.workers().len() as u32).map(WorkerId).filter(waits);
+    ids.filter(|id| runs_tasks(&places.frames(&execution.machine().stack(*id)))).collect()
+}
+
+/// The subject of the bug with which the execution has just ended. `for_tasks`: workers whose waits are not its subject.
+fn subject(execution: &Execution, bug: &Bug, for_tasks: &BTreeSet<WorkerId>) -> Subject {
     let runtime = execution.runtime();
     let blame = execution.machine().scheduler().blame;
     let events = blame.iter().flat_map(|blame| [Some(blame.allocated), blame.freed]).flatten().collect();
@@ -277,7 +296,8 @@ fn subject(execution: &Execution, bug: &Bug) -> Subject {
         Evidence::Misuse(Misuse::Told { object, .. }) if *object != 0 => vec![u64::from(*object)],
         Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
         Evidence::Deadlock { .. } | Evidence::Circle { .. } => {
-            let waits = runtime.stuck().into_iter().flat_map(|id| {
+            let stuck = runtime.stuck().into_iter().filter(|id| !for_tasks.contains(id));
+            let waits = stuck.flat_map(|id| {
                 let request = runtime.worker(id).request;
                 [request.wants(), request.queue()].into_iter().flatten()
             });
@@ -355,7 +375,7 @@ fn wanted(runtime: &Runtime, id: WorkerId, names: &Names<'_>) -> Option<String> 
 fn short_name(function: &str) -> String {
     let plain = without_generics(function);
     // A closure gets the name of the function around it.
-    let path = ["::{closure", "::{{closure"]
+    let path = ["::{closure", "::{{closure", "::{async_"]
         .iter()
         .fold(&*plain, |path, closure| path.split(closure).next().unwrap_or(path));
     let name = path.rsplit("::").next().unwrap_or(path);

@@ -123,6 +123,11 @@ impl<'a> Places<'a> {
         self.known.entry(location).or_insert_with(read).clone()
     }
 
+    /// A path of debug information as reports show it.
+    pub fn shown(&self, file: &str) -> String {
+        self.symbols.shown(file)
+    }
+
     /// All frames of a stack, innermost first.
     pub fn frames(&mut self, stack: &[Location]) -> Vec<SourceFrame> {
         stack.iter().flat_map(|location| self.at(*location).to_vec()).collect()
@@ -281,11 +286,7 @@ pub fn moments(
             }
             weight = weight.max(its);
         }
-        let (mut act, mut its) = act(step, &objects);
-        if step.fault.is_some() && matches!(act, Act::Chooses(_)) {
-            // The choice is the fault.
-            (act, its) = (Act::Other(step.operation.kind), Weight::Private);
-        }
+        let (act, its) = act(step, &objects);
         weight = weight.max(its);
         let about = matches!(act, Act::Object { address, .. } if subject.addresses.contains(&address));
         // Nobody else has taken a lock that others only wait for.
@@ -406,7 +407,7 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
         return (Act::Access, Weight::Private);
     }
     match kind {
-        ChooseBool | ChooseInt | Fault => (Act::Chooses(step.values.clone()), Weight::Shared),
+        ChooseBool | ChooseInt => (Act::Chooses(step.values.clone()), Weight::Shared),
         Join | Sleep | Clock => (Act::Other(kind), Weight::Background),
         _ => (Act::Other(kind), Weight::Private),
     }

@@ -1,5 +1,6 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
+use super::tasks::States;
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
     AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
@@ -105,6 +106,8 @@ pub struct RawAccess {
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub steps: Vec<RawStep>,
+    /// Stores to states of tasks.
+    pub states: States,
     /// Whether there were more steps, or more frames on their stacks, than the maximum.
     pub too_long: bool,
 }
@@ -240,6 +243,7 @@ impl Recorder {
 
     fn access(&mut self, recording: &mut Recording, state: &GuestState<'_>, access: &MemoryAccess) {
         let range = (access.address, u64::from(access.bytes));
+        recording.states.access(access.address, access.bytes, access.writes, state.location(access.site));
         match access.source {
             // The host has already made the access.
             AccessSource::Host => return self.forget(recording, range.0, range.1),
@@ -274,7 +278,9 @@ impl Recorder {
 
     fn heap(&mut self, recording: &mut Recording, state: &GuestState<'_>, worker: WorkerId, change: &Change) {
         if let Some((address, bytes)) = change.freed() {
-            self.forget(recording, address.into(), bytes.unwrap_or(u32::MAX).into());
+            let (address, bytes) = (u64::from(address), u64::from(bytes.unwrap_or(u32::MAX)));
+            self.forget(recording, address, bytes);
+            recording.states.clear(address..address + bytes);
         }
         self.settle(recording, state);
         let stack = self.stack(state, worker);

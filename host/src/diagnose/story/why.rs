@@ -6,6 +6,7 @@
 
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
+use super::tasks::Task;
 use super::words::Names;
 use crate::evidence::{Evidence, RacingAccess, RacingAct};
 use crate::outcome::{Bug, BugKind};
@@ -15,6 +16,9 @@ use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// The maximum number of places with suspended tasks that are told.
+const TASKS_MAX: usize = 8;
 
 /// The facts from which sentences are made.
 pub struct Facts<'a> {
@@ -27,8 +31,10 @@ pub struct Facts<'a> {
     /// For such a worker: its innermost functions, including those of libraries, that do more than wait for a futex and
     /// belong to the same part of the library.
     pub innermost: &'a dyn Fn(WorkerId) -> Vec<String>,
-    /// Whether such a worker waits in a runtime of tasks, and not in a task.
-    pub awaits_tasks: &'a dyn Fn(WorkerId) -> bool,
+    /// The workers that wait in a runtime of tasks for one that can go on.
+    pub for_tasks: &'a BTreeSet<WorkerId>,
+    /// The tasks that are suspended, if all workers wait.
+    pub tasks: &'a [Task],
 }
 
 /// The sentence that follows the verdict.
@@ -84,8 +90,24 @@ pub fn structure(bug: &Bug, facts: &Facts<'_>) -> Vec<String> {
     let blocked = blocked.filter(|id| runtime.pending(*id).state == WorkerState::Blocked);
     let waits: Vec<String> = blocked.filter_map(|id| facts.waits_for(id)).collect();
     let mut lines = vec![format!("who waits: {}", waits.join("; "))];
+    lines.extend(facts.tasks.chunk_by(|a, b| a == b).take(TASKS_MAX).map(suspended));
     lines.extend(facts.hints());
     lines
+}
+
+/// A sentence on equal tasks.
+fn suspended(tasks: &[Task]) -> String {
+    let Task { begins, at, source } = &tasks[0];
+    let of = super::short_name(&begins.function);
+    let function = super::short_name(&at.function);
+    let within = if function == of { String::new() } else { format!(" in `{function}`") };
+    let source = source.as_ref().map_or(String::new(), |source| format!(": `{source}`"));
+    let at = if at == begins { String::new() } else { format!(" at {}{within}", place(at)) };
+    let begins = place(begins);
+    match tasks.len() {
+        1 => format!("the task of `{of}` ({begins}) waits{at}{source}"),
+        n => format!("{n} tasks of `{of}` ({begins}) wait{at}{source}"),
+    }
 }
 
 fn deadlock(facts: &Facts<'_>) -> Option<String> {
@@ -133,7 +155,7 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     let joins =
         |place: &ObjectId| place.class == Class::Futex && facts.runtime.thread_at(place.address).is_some();
     let (for_tasks, others): (Vec<WorkerId>, Vec<WorkerId>) =
-        stuck.iter().copied().partition(|id| (facts.awaits_tasks)(*id));
+        stuck.iter().copied().partition(|id| facts.for_tasks.contains(id));
     let queues = others.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
     let places: BTreeSet<ObjectId> = queues.collect();
     let said = |place: ObjectId| Some((facts.is_unnamed(place), facts.notifications(place, &stuck)?));
@@ -333,7 +355,19 @@ impl Facts<'_> {
         let at = own.iter().find(|frame| frame.line.is_some());
         let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
         let name = self.name(id);
-        format!("{name} runs tasks{at}, none of which can go on, and nobody is left to wake one")
+        let mut places: Vec<String> = self.tasks.iter().map(Task::place).collect();
+        places.dedup();
+        let wait = match places.as_slice() {
+            [] => "nobody is left to wake one".to_string(),
+            [place] => format!("nobody wakes what waits at {place}"),
+            [before @ .., last] if before.len() < 4 => {
+                format!("nobody wakes what waits at {} and {last}", before.join(", "))
+            }
+            [first, second, rest @ ..] => {
+                format!("nobody wakes what waits at {first}, {second} and {} more lines", rest.len())
+            }
+        };
+        format!("{name} runs tasks{at}, none of which can go on: {wait}")
     }
 
     /// The lock that a worker waits for.
@@ -467,7 +501,7 @@ impl Facts<'_> {
                 Class::Futex if let Some(thread) = runtime.thread_at(place.address) => {
                     format!("{name} for the end of {}", self.name(thread))
                 }
-                Class::Futex if (self.awaits_tasks)(id) => format!("{name} for a task that can go on"),
+                Class::Futex if self.for_tasks.contains(&id) => format!("{name} for a task that can go on"),
                 Class::Futex => match self.held(id) {
                     held if held.is_empty() => format!("{name} to be woken"),
                     held => format!("{name} for {}{held}", self.lock_of(place)),

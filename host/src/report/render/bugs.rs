@@ -22,7 +22,7 @@ pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -
             None => writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps),
         };
         if explore {
-            let _ = writeln!(text, "  in {} of all iterations", bug.count);
+            let _ = writeln!(text, "  in {} of all {what}s", bug.count);
             text += &correlation::suspects(&bug.suspects);
         }
         let _ = writeln!(text, "  trace:  {}", bug.trace);

@@ -89,7 +89,9 @@ fn conclusion(run: &RunReport) -> String {
         Exit::BugFound => format!("Found bugs in {}", some_of("bug")),
         Exit::Limit => format!("No verdict on {}, where this tool reached a limit", some_of("limit")),
         Exit::Inconclusive => {
-            format!("Inconclusive: executions did not come to an end in {}", some_of("inconclusive"))
+            let missing = run.tests.iter().any(|test| test.missing);
+            let why = if missing { "results are missing" } else { "executions did not come to an end" };
+            format!("Inconclusive: {why} in {}", some_of("inconclusive"))
         }
         Exit::Interrupted => "No bug found until then.".into(),
         Exit::BadInput | Exit::InternalError => {
@@ -193,7 +195,14 @@ fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String 
         line(format_args!("Cut off {} that were explored elsewhere.", counts.redundant));
     }
     if counts.states > 0 {
-        line(format_args!("Saw {} different states.", counts.states));
+        match search.resumed {
+            None => line(format_args!("Saw {} different states.", counts.states)),
+            // States are not stored.
+            Some(_) => line(format_args!(
+                "Saw {} states; this run counts those of earlier runs again.",
+                counts.states
+            )),
+        }
     }
     let per_execution = steps_of_an_execution(search);
     line(format_args!("Executed {} steps, {per_execution:.1} an execution.", counts.steps));
