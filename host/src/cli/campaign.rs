@@ -19,7 +19,7 @@ use crate::plural::counted;
 use crate::trace::replace_file;
 use crate::units::FileError;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::{Args as _, Command, FromArgMatches};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -130,17 +130,10 @@ fn new(args: &New) -> Result<Exit> {
     let name = Path::new(module).file_name().filter(|_| !module.starts_with('-'));
     let name = name.context("give the module first, and then options of `coyote-wasm test`")?;
     let name = name.to_str().context("the module's name is not UTF-8: rename the file")?.to_string();
-    // Refuses now what `test` would refuse.
-    let shard = format!("1/{}", args.units);
-    let ours =
-        ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x", module];
-    let line = ours.into_iter().chain(arguments.iter().map(String::as_str));
-    let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
-    let parsed =
-        parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))?;
-    super::test::check_unit(&parsed)?;
     let campaign =
         Campaign { version: VERSION, module: name, arguments: arguments.to_vec(), units: args.units };
+    // Refuses now what `test` would refuse.
+    super::test::check_unit(&campaign.parsed()?)?;
     let directory = &args.directory;
     let cannot = || format!("cannot make {}", directory.display());
     fs::create_dir_all(directory).with_context(cannot)?;
@@ -163,6 +156,41 @@ fn new(args: &New) -> Result<Exit> {
         directory.display()
     );
     Ok(Exit::NoBug)
+}
+
+impl Campaign {
+    /// The arguments of a unit, as `test` understands them.
+    fn parsed(&self) -> Result<ArgMatches> {
+        let shard = format!("1/{}", self.units);
+        let ours =
+            ["test", "--no-config", "--shard", &shard, "--result", "x", "--claim", "x", "--outdir", "x"];
+        let line = ours.into_iter().chain([&*self.module]).chain(self.arguments.iter().map(String::as_str));
+        let parsed = super::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
+        parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))
+    }
+
+    /// Its options for bugs, which concern the report of all units. `given`: options of the report, which override them.
+    fn on_bugs(&self, given: &[OsString]) -> Result<Vec<OsString>> {
+        let parsed = self.parsed()?;
+        let overridden = |name: &str| {
+            given
+                .iter()
+                .filter_map(|option| option.to_str())
+                .any(|option| option.split('=').next() == Some(name))
+        };
+        let mut options = Vec::new();
+        if !overridden("--no-shrink") && !overridden("--shrink-time") {
+            if parsed.get_flag("no_shrink") {
+                options.push("--no-shrink".into());
+            } else if let Some(seconds) = parsed.get_one::<f64>("shrink_time") {
+                options.push(format!("--shrink-time={seconds}").into());
+            }
+        }
+        if parsed.get_flag("no_experiments") && !overridden("--no-experiments") {
+            options.push("--no-experiments".into());
+        }
+        Ok(options)
+    }
 }
 
 const RESULTS: &str = "results";
@@ -373,7 +401,8 @@ fn report(place: &Place, options: &[OsString]) -> Result<Exit> {
     let line =
         ["merge".into(), place.directory.join(RESULTS).into_os_string(), "--module".into(), module.into()];
     let command = merge::Args::augment_args(Command::new("merge"));
-    let matches = command.try_get_matches_from(line.iter().chain(options))?;
+    let on_bugs = place.campaign.on_bugs(options)?;
+    let matches = command.try_get_matches_from(line.iter().chain(&on_bugs).chain(options))?;
     merge::run(&merge::Args::from_arg_matches(&matches)?).map_err(|error| {
         match error.downcast::<FileError>() {
             Ok(file) => anyhow!("{file}: remove it, and `coyote-wasm campaign work` executes it again"),

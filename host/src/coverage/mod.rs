@@ -22,7 +22,7 @@ mod tests;
 
 pub use lines::{Covered, FileCoverage};
 
-use crate::symbols::{SourceFrame, Symbols, is_library};
+use crate::symbols::{SourceFrame, Symbols, is_fetched, is_library};
 use coyote_instrumenter::Location;
 use wasmparser::{FunctionBody, Operator, Parser, Payload, TypeRef};
 
@@ -55,18 +55,13 @@ impl Place {
         let frames = symbols.frames(location);
         let call = |frame: &SourceFrame| (frame.function.clone(), frame.line, frame.column);
         let place = |(at, frame): (usize, &SourceFrame)| {
-            let file = frame.file.clone().filter(|file| !is_library(frame) && !is_dependency(file))?;
+            let file = frame.file.clone().filter(|file| !is_library(frame) && !is_fetched(file))?;
             let calls = frames[at + 1..].iter().map(call).collect();
             let copy = CodeCopy { function: location.function, name: frame.function.clone(), calls };
             Some(Place { copy, file, line: frame.line?, own: at == 0 })
         };
         frames.iter().enumerate().filter_map(place).collect()
     }
-}
-
-/// Whether a file is the source of another package that cargo has fetched.
-fn is_dependency(file: &str) -> bool {
-    ["/registry/src/", "/git/checkouts/"].iter().any(|folder| file.contains(folder))
 }
 
 /// The instructions to count, as offsets in the original module, ascending. Empty if there are no line tables.

@@ -13,7 +13,7 @@
 
 use super::Debugger;
 use super::schedule::{Frame, Schedule, own};
-use crate::symbols::Place;
+use crate::symbols::{Place, is_fetched};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -152,10 +152,9 @@ enum Distance {
 
 impl Distance {
     fn of(file: &str, is_library: bool) -> Distance {
-        let is_package = ["/registry/src/", "/git/checkouts/"].iter().any(|folder| file.contains(folder));
         match () {
             () if is_library => Distance::Library,
-            () if is_package => Distance::Package,
+            () if is_fetched(file) => Distance::Package,
             () if Path::new(file).is_relative() => Distance::Here,
             () => Distance::Elsewhere,
         }

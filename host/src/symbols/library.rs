@@ -64,9 +64,17 @@ const RUNTIMES: [&str; 17] = [
     "tokio-util",
 ];
 
+/// The folders in which cargo keeps the packages that it has fetched.
+const FETCHED: [&str; 2] = ["/registry/src/", "/git/checkouts/"];
+
+/// Whether a file is the source of a package that cargo has fetched.
+pub fn is_fetched(file: &str) -> bool {
+    FETCHED.iter().any(|folder| file.contains(folder))
+}
+
 /// The part of a path that identifies a file of a runtime that cargo has fetched. One that is tested itself is elsewhere.
 fn runtime_file(path: &str) -> Option<&str> {
-    let (_, fetched) = path.split_once("/registry/src/")?;
+    let (_, fetched) = path.split_once(FETCHED[0])?;
     let (_, file) = fetched.split_once('/')?;
     let (package, _) = file.split_once('/')?;
     let of_version = |(at, _): &(usize, &str)| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());

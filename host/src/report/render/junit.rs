@@ -68,17 +68,16 @@ fn case(module: &str, name: &str, status: TestCaseStatus) -> TestCase {
 
 fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
     let (kind, of, message) = match &test.verdict {
-        Verdict::Bug => match test.bugs.iter().find(|bug| !bug.is_limit()) {
-            Some(bug) => (NonSuccessKind::Failure, bug.kind.name(), bug.message.clone()),
-            None => match test.bugs_before().next() {
-                Some(bug) => (
-                    NonSuccessKind::Failure,
-                    bug.kind.as_str(),
-                    format!("{} (trace: {})", bug.message, bug.trace.display()),
-                ),
-                None => (NonSuccessKind::Failure, "bug", "a bug was found before".into()),
-            },
-        },
+        Verdict::Bug => {
+            let found = test.bugs.iter().filter(|bug| !bug.is_limit());
+            let found = found.map(|bug| (bug.kind.name(), bug.message.clone()));
+            let before = test
+                .bugs_before()
+                .map(|bug| (bug.kind.as_str(), format!("{} (trace: {})", bug.message, bug.trace.display())));
+            let (kind, message) =
+                found.chain(before).next().unwrap_or(("bug", "a bug was found before".into()));
+            (NonSuccessKind::Failure, kind, message)
+        }
         Verdict::Limit(limits) => (NonSuccessKind::Error, "limit", limits.join("; ")),
         Verdict::Inconclusive { what, .. } => (NonSuccessKind::Error, "inconclusive", what.clone()),
         _ if test.is_interrupted() => {
