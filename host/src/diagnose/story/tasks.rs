@@ -101,10 +101,10 @@ pub fn suspended(execution: &Execution, states: &States, places: &mut Places<'_>
         if suspensions.is_empty() {
             continue;
         }
-        let frames = suspensions.iter().map(|at| frame(at, places)).filter(|frame| !is_library(frame));
+        let innermost = suspensions.iter().map(|at| frame(at, places)).rfind(|frame| !is_library(frame));
         let begins = frame(&coroutine.begins(), places);
         // An `await` within a macro has its line there; code has the line where the macro is called, if it has any.
-        let at = frames.last().or_else(|| places.own(&[store.location]).map(|(_, frame)| frame));
+        let at = innermost.or_else(|| places.own(&[store.location]).map(|(_, frame)| frame));
         let at = at.or_else(|| Some(begins.clone()).filter(|begins| !is_library(begins)));
         tasks.extend(at.map(|at| Task { begins, at, source: None }));
     }
