@@ -18,7 +18,13 @@ async fn sum(from: &mut mpsc::Receiver<u32>) -> u32 {
 async fn kept_sender() {
     let (sender, mut inbox) = mpsc::channel(4);
     let copy = sender.clone();
-    let reader = tokio::spawn(async move { sum(&mut inbox).await });
+    let reader = tokio::spawn(async move {
+        // Another byte of the task's memory with the value of a state.
+        let kind = std::hint::black_box(3_u8);
+        let total = sum(&mut inbox).await;
+        assert_eq!(kind, 3);
+        total
+    });
     tokio::spawn(async move { copy.send(1).await.unwrap() });
     assert_eq!(reader.await.unwrap(), 1); // kept_sender
     drop(sender);

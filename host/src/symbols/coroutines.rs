@@ -46,6 +46,12 @@ impl Coroutine {
         self.place(self.variants.get(&UNRESUMED))
     }
 
+    /// One without variants.
+    #[cfg(test)]
+    pub fn empty(function: &str, bytes: u64) -> Coroutine {
+        Coroutine { function: function.into(), bytes, ..Coroutine::default() }
+    }
+
     fn place(&self, variant: Option<&Variant>) -> Suspension {
         Suspension {
             function: self.function.clone(),

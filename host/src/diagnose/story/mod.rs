@@ -31,7 +31,9 @@ use crate::outcome::{Bug, BugKind, Outcome};
 use crate::replay::replay;
 use crate::results::{FoundBug, Story, StoryRow, StoryWorker};
 use crate::runtime::{Request, Runtime};
-use crate::symbols::{self, SourceFrame, Sources, Symbols, Variables, is_library, without_generics};
+use crate::symbols::{
+    self, Coroutines, SourceFrame, Sources, Symbols, Variables, is_library, without_generics,
+};
 use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerState};
 use history::Material;
@@ -39,7 +41,7 @@ use moment::{Places, Subject};
 use objects::Objects;
 use recorder::Recorder;
 use rows::Group;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use why::Facts;
@@ -49,6 +51,8 @@ use words::Names;
 pub struct Teller {
     symbols: Symbols,
     variables: Variables,
+    /// Read when the first deadlock is told.
+    coroutines: OnceCell<Coroutines>,
     sources: Sources,
     with_history: bool,
 }
@@ -58,7 +62,8 @@ impl Teller {
     pub fn new(artifact: &Artifact, module: &Path) -> Teller {
         let wasm = &artifact.original;
         let (symbols, variables) = (Symbols::new(wasm), symbols::variables(wasm));
-        Teller { symbols, variables, sources: Sources::beside(module), with_history: false }
+        let sources = Sources::beside(module);
+        Teller { symbols, variables, coroutines: OnceCell::new(), sources, with_history: false }
     }
 
     /// Whether to keep all steps of the bugs as well, for their display.
@@ -81,7 +86,7 @@ impl Teller {
         if !replayed.reproduces(trace) || recording.too_long {
             return Ok(());
         }
-        let Teller { symbols, variables, sources, with_history } = self;
+        let Teller { symbols, variables, coroutines, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
         let for_tasks = for_tasks(execution, &mut places);
@@ -126,10 +131,12 @@ impl Teller {
             let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
             found.history = Some(history::history(&recording, &mut material));
         }
-        let mut tasks = match bug.kind {
-            BugKind::Deadlock => tasks::suspended(execution, &recording.states, &mut places),
-            _ => Vec::new(),
-        };
+        let mut tasks = Vec::new();
+        if bug.kind == BugKind::Deadlock && !recording.states.is_empty() {
+            let wasm = &execution.machine().artifact().original;
+            let coroutines = coroutines.get_or_init(|| Coroutines::read(wasm));
+            tasks = tasks::suspended(execution, &recording.states, coroutines, &mut places);
+        }
         for task in &mut tasks {
             task.source = source_text(sources, Some(&task.at));
         }

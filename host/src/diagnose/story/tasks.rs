@@ -16,37 +16,58 @@ use std::ops::Range;
 /// The size of the largest state.
 const STATE_BYTES: u32 = 2;
 
+/// The maximum number of stores that are kept. With more, nothing is said of tasks.
+const STORES_MAX: usize = 1 << 20;
+
 /// A store that may be of a state.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     location: Location,
+    /// Its place in the order of all such stores.
+    number: u64,
     /// Whether the address was read since then.
     was_read: bool,
 }
 
-/// The last stores that may be of states, by address.
+/// The last stores that may be of states.
 #[derive(Clone, Debug, Default)]
-pub struct States(BTreeMap<u64, Store>);
+pub struct States {
+    /// By address.
+    stores: BTreeMap<u64, Store>,
+    /// The number of all of them.
+    count: u64,
+    /// Whether there were more than can be kept.
+    too_many: bool,
+}
 
 impl States {
     /// Adds an access by the guest. What it overwrites is no state any more.
     pub fn access(&mut self, address: u64, bytes: u32, writes: bool, location: Option<Location>) {
         if !writes {
-            self.0.entry(address).and_modify(|store| store.was_read = true);
+            self.stores.entry(address).and_modify(|store| store.was_read = true);
             return;
         }
         self.clear(address..address + u64::from(bytes));
         if let Some(location) = location.filter(|_| bytes <= STATE_BYTES) {
-            self.0.insert(address, Store { location, was_read: false });
+            self.too_many |= self.stores.len() == STORES_MAX;
+            if !self.too_many {
+                self.count += 1;
+                self.stores.insert(address, Store { location, number: self.count, was_read: false });
+            }
         }
     }
 
     /// Forgets the states in a part of memory.
     pub fn clear(&mut self, range: Range<u64>) {
-        while let Some((address, _)) = self.0.range(range.clone()).next() {
+        while let Some((address, _)) = self.stores.range(range.clone()).next() {
             let address = *address;
-            self.0.remove(&address);
+            self.stores.remove(&address);
         }
+    }
+
+    /// Whether there is none that says anything.
+    pub fn is_empty(&self) -> bool {
+        self.stores.is_empty() || self.too_many
     }
 }
 
@@ -68,33 +89,48 @@ impl Task {
     }
 }
 
-/// A state machine in memory.
-struct Machine<'a> {
+/// What is a state machine in memory, if a store was to its state and not to another field.
+struct Candidate<'a> {
     range: Range<u64>,
     coroutine: &'a Coroutine,
     store: Store,
 }
 
+impl Candidate<'_> {
+    /// Whether the other one shows that this one is no machine, or only a part of one. When a machine is suspended, the
+    /// last store of its code is to its state.
+    fn is_refuted_by(&self, other: &Candidate<'_>) -> bool {
+        let (own, its) = (&self.range, &other.range);
+        let contains = own != its && its.start <= own.start && own.end <= its.end;
+        let overlaps = own.start < its.end && its.start < own.end;
+        let is_later = other.store.number > self.store.number;
+        contains || overlaps && is_later && self.coroutine.function == other.coroutine.function
+    }
+}
+
 /// The suspended tasks, ordered by their places.
-pub fn suspended(execution: &Execution, states: &States, places: &mut Places<'_>) -> Vec<Task> {
-    let coroutines = Coroutines::read(&execution.machine().artifact().original);
-    let machines = states.0.iter().filter_map(|(address, store)| {
+pub fn suspended(
+    execution: &Execution,
+    states: &States,
+    coroutines: &Coroutines,
+    places: &mut Places<'_>,
+) -> Vec<Task> {
+    let candidates = states.stores.iter().filter_map(|(address, store)| {
         let coroutine = coroutines.of_code(store.location.offset)?;
         let base = address.checked_sub(coroutine.state.0)?;
         let range = base..base + coroutine.bytes;
-        is_alive(execution, &range).then_some(Machine { range, coroutine, store: *store })
+        is_alive(execution, &range).then_some(Candidate { range, coroutine, store: *store })
     });
-    let machines: Vec<Machine<'_>> = machines.collect();
+    let candidates: Vec<Candidate<'_>> = candidates.collect();
     let number = |address: u64, bytes: u32| {
         let end = address.checked_add(bytes.into())?;
         let bytes = execution.machine().memory().get(address as usize..end as usize)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
     let mut tasks: Vec<Task> = Vec::new();
-    for Machine { range, coroutine, store } in &machines {
-        let contains =
-            |other: &Range<u64>| other != range && other.start <= range.start && range.end <= other.end;
-        if store.was_read || machines.iter().any(|other| contains(&other.range)) {
+    for candidate in &candidates {
+        let Candidate { range, coroutine, store } = candidate;
+        if store.was_read || candidates.iter().any(|other| candidate.is_refuted_by(other)) {
             continue;
         }
         let suspensions = coroutines.suspensions(coroutine, range.start, &number);
@@ -125,4 +161,55 @@ fn is_alive(execution: &Execution, range: &Range<u64>) -> bool {
         let block = execution.runtime().heap.block_around(begin);
         block.is_some_and(|block| end - block.address <= block.bytes)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(offset: u32) -> Option<Location> {
+        Some(Location { function: 0, offset })
+    }
+
+    /// A store counts until its address is read, written by another store, or freed.
+    #[test]
+    fn stores_are_kept_while_they_are_the_last_access() {
+        let mut states = States::default();
+        assert!(states.is_empty());
+        states.access(100, 1, true, at(1));
+        states.access(200, 1, true, at(2));
+        states.access(300, 2, true, at(3));
+        states.access(400, 1, true, at(4));
+        // A number of four bytes, a store without a place, a read, and a block that is freed.
+        states.access(98, 4, true, at(5));
+        states.access(400, 1, true, None);
+        states.access(200, 1, false, at(6));
+        states.clear(290..310);
+        let kept: Vec<_> = states.stores.iter().map(|(at, store)| (*at, store.was_read)).collect();
+        assert_eq!(kept, [(200, true)]);
+        states.access(200, 1, true, at(7));
+        assert!(!states.stores[&200].was_read && states.stores[&200].number > 4);
+    }
+
+    /// Of two machines of one kind that overlap, the one whose state was stored last is one.
+    #[test]
+    fn parts_and_other_fields_are_no_machines() {
+        let (machine, other) = (Coroutine::empty("a::b", 40), Coroutine::empty("a::c", 40));
+        let candidate = |begin: u64, bytes: u64, number, coroutine| Candidate {
+            range: begin..begin + bytes,
+            coroutine,
+            store: Store { location: Location { function: 0, offset: 0 }, number, was_read: false },
+        };
+        let whole = candidate(100, 40, 5, &machine);
+        for (one, refuted) in [
+            (candidate(108, 40, 4, &machine), true),
+            (candidate(108, 40, 6, &machine), false),
+            (candidate(108, 40, 4, &other), false),
+            (candidate(140, 40, 4, &machine), false),
+            (candidate(108, 8, 9, &other), true),
+        ] {
+            assert_eq!(one.is_refuted_by(&whole), refuted, "{:?}", one.range);
+        }
+        assert!(!whole.is_refuted_by(&whole));
+    }
 }
