@@ -104,7 +104,7 @@ pub enum FrontierError {
         path.display()
     )]
     Outdated { path: PathBuf },
-    #[error("{} belongs to another {what}: it has {has}, this run {wants}", path.display())]
+    #[error("{} belongs to another {what}: it says {has}, this run {wants}", path.display())]
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
 

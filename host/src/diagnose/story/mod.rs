@@ -141,7 +141,7 @@ impl Teller {
             task.source = source_text(sources, Some(&task.at));
         }
         let places = RefCell::new(places);
-        let stacks = |id| {
+        let stacks = |id| -> Vec<SourceFrame> {
             let frames = places.borrow_mut().frames(&execution.machine().stack(id));
             frames.into_iter().filter(|frame| !is_library(frame)).collect()
         };
@@ -175,11 +175,16 @@ impl Teller {
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
-            worker.doing = if bug.worker != Some(worker.id) && for_tasks.contains(&worker.id) {
-                "waits for a task that can go on".into()
-            } else {
-                super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object))
-            };
+            if bug.worker == Some(worker.id) || !for_tasks.contains(&worker.id) {
+                worker.doing =
+                    super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object));
+                continue;
+            }
+            worker.doing = "waits for a task that can go on".into();
+            // Where in its runtime tells nothing more.
+            if stacks(worker.id).is_empty() {
+                worker.stack.clear();
+            }
         }
         Ok(())
     }

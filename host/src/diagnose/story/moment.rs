@@ -2,6 +2,7 @@
 
 use super::lock_words::LockWord;
 use super::recorder::{RawAccess, RawStep, Recording};
+use super::runs_tasks;
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_harness, is_library};
@@ -260,8 +261,11 @@ pub fn moments(
         let of_harness = frames.iter().any(is_harness);
         let line = own.or_else(|| lines.get(&step.worker).filter(|_| is_guests && !of_harness).cloned());
         let line = line.or_else(|| places.without_line(&step.stack));
-        // What only a library does tells a reader nothing.
-        let folded = of_harness || !is_guests;
+        // What only a library does tells a reader nothing; nor does it where a runtime of tasks waits, whose call may have
+        // the line of anything that its macro contains.
+        let waits_for_tasks =
+            step.operation.kind == OpKind::FutexWait && runs_tasks(&places.frames(&step.stack));
+        let folded = of_harness || !is_guests || waits_for_tasks;
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {
