@@ -3,7 +3,7 @@
 //! - `recorder`: records what steps do.
 //! - `moment`: steps as lines of the guest's own source, and their importance.
 //! - `rows`: the important ones, with folded loops.
-//! - `tasks`: where suspended tasks wait.
+//! - `tasks`: where suspended tasks wait, by the last stores to their `states`.
 //! - `why`: what the schedule proves about the cause.
 //! - `holders`: which workers hold what others wait for.
 //! - `history`: all steps, and happens-before between them.
@@ -19,6 +19,7 @@ mod objects;
 mod receivers;
 mod recorder;
 mod rows;
+mod states;
 mod tasks;
 mod why;
 mod words;

@@ -1,6 +1,6 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
-use super::tasks::States;
+use super::states::States;
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
     AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,

@@ -355,7 +355,7 @@ impl Facts<'_> {
         let at = own.iter().find(|frame| frame.line.is_some());
         let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
         let name = self.name(id);
-        let mut places: Vec<String> = self.tasks.iter().map(Task::place).collect();
+        let mut places: Vec<String> = self.tasks.iter().map(|task| place(&task.at)).collect();
         places.dedup();
         let wait = match places.as_slice() {
             [] => "nobody is left to wake one".to_string(),
