@@ -84,19 +84,30 @@ impl<'a> Attempts<'a> {
         self.run(Guided::new(Arc::new(Preference::of(schedule))), 0)
     }
 
-    /// Executes a preference that was not tried before.
-    pub fn try_preference(&mut self, preference: Preference) -> Result<Option<Attempt>, MachineError> {
+    /// Executes an edit of the best attempt, unless the same preference was tried before. `None` also if it is no
+    /// smaller attempt than the best one.
+    pub fn try_edit(&mut self, edited: Preference, best: &Attempt) -> Result<Option<Attempt>, MachineError> {
         let mut hasher = DefaultHasher::new();
-        preference.hash(&mut hasher);
-        match self.tried.insert(hasher.finish()) {
-            true => self.run(Guided::new(Arc::new(preference)), 0),
-            false => Ok(None),
+        edited.hash(&mut hasher);
+        if !self.tried.insert(hasher.finish()) {
+            return Ok(None);
         }
+        self.run_below(Guided::new(Arc::new(edited)).up_to(best.weight), 0, Some(best))
     }
 
     /// Executes a schedule; `number` selects one of its random ends. `None`: it does not end with the bug, or a limit is
     /// reached.
     pub fn run(&mut self, guided: Guided, number: u64) -> Result<Option<Attempt>, MachineError> {
+        self.run_below(guided, number, None)
+    }
+
+    /// As [`Attempts::run`]. `None` also if it is no smaller attempt than the best one.
+    fn run_below(
+        &mut self,
+        guided: Guided,
+        number: u64,
+        best: Option<&Attempt>,
+    ) -> Result<Option<Attempt>, MachineError> {
         if !self.may_go_on() {
             return Ok(None);
         }
@@ -110,11 +121,12 @@ impl<'a> Attempts<'a> {
             return Ok(None);
         }
         let preference = Arc::new(Preference::of(&schedule(self.execution)));
-        if diagnose::identity(self.execution, &bug, self.lines)? != self.target {
+        let attempt = Attempt { weight: *lock(&weight), preference };
+        if best.is_some_and(|best| attempt >= *best) {
             return Ok(None);
         }
-        let weight = *lock(&weight);
-        Ok(Some(Attempt { weight, preference }))
+        let is_same = diagnose::identity(self.execution, &bug, self.lines)? == self.target;
+        Ok(is_same.then_some(attempt))
     }
 }
 

@@ -38,8 +38,9 @@ const ALLOWANCE: u64 = 20_000;
 
 /// Searches for an execution with the bug that costs at most as much as the best one. The first search, which is quick,
 /// leaves workers only before operations on objects that several workers use according to `contended`. The second one
-/// leaves them everywhere, and so determines which executions do not have the bug. Not for programs that cannot be
-/// snapshotted.
+/// leaves them everywhere, and so determines which executions do not have the bug. With the same effort, it does not get
+/// further than the first one: if that one gave up, the second one only tries the executions with fewer preemptions than
+/// the best one, and is omitted if the first one did not even try these. Not for programs that cannot be snapshotted.
 pub fn search(
     attempts: &mut Attempts,
     best: &Attempt,
@@ -53,23 +54,30 @@ pub fn search(
     let filter = contended.clone();
     let filtered =
         Cheapest::new(max).leaving_only_before(Box::new(move |operation| filter.contains(operation)));
-    let (found, _) = first(attempts, filtered, effort)?;
+    let (found, quick) = first(attempts, filtered, effort, None)?;
+    let fewer_preemptions = Price { preemptions: best.weight.preemptions, ..Price::default() };
+    let gave_up_at = quick.next_price().filter(|_| found.is_none());
+    if gave_up_at.is_some_and(|price| fewer_preemptions == Price::default() || price < fewer_preemptions) {
+        return Ok(Searched { found: None, search: None });
+    }
     let max = found.as_ref().map_or(max, |found| price(&found.weight).min(max));
     // The execution that the second search finds first depends only on the program.
-    let (surely, search) = first(attempts, Cheapest::new(max), effort)?;
+    let up_to = gave_up_at.map(|_| fewer_preemptions);
+    let (surely, search) = first(attempts, Cheapest::new(max), effort, up_to)?;
     // With points only where memory is known to be shared, the search misses schedules that would reveal more sharing.
     let complete = *attempts.execution.machine().sharing() == Sharing::All;
     Ok(Searched { found: surely.or(found), search: complete.then_some(search) })
 }
 
-/// The first execution with the bug that a search reaches within its effort.
+/// The first execution with the bug that a search reaches within its effort, or before this price.
 fn first(
     attempts: &mut Attempts,
     mut search: Cheapest<Execution>,
     effort: Effort,
+    up_to: Option<Price>,
 ) -> Result<(Option<Attempt>, Cheapest<Execution>), MachineError> {
     attempts.execution.ends_at_once = true;
-    let result = first_at_once(attempts, &mut search, effort);
+    let result = first_at_once(attempts, &mut search, effort, up_to);
     attempts.execution.ends_at_once = false;
     Ok((result?, search))
 }
@@ -78,9 +86,11 @@ fn first_at_once(
     attempts: &mut Attempts,
     search: &mut Cheapest<Execution>,
     effort: Effort,
+    up_to: Option<Price>,
 ) -> Result<Option<Attempt>, MachineError> {
     let mut found = None;
-    while found.is_none() && attempts.may_go_on() {
+    let is_enough = |search: &Cheapest<Execution>| search.next_price() >= up_to && up_to.is_some();
+    while found.is_none() && attempts.may_go_on() && !is_enough(search) {
         let allowance = effort.search_steps_max.min(search.steps() + ALLOWANCE);
         let reached = search.advance(attempts.execution, allowance, effort.search_states_max);
         if let Some(error) = attempts.execution.take_error() {

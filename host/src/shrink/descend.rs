@@ -39,7 +39,7 @@ pub fn to_local_minimum(attempts: &mut Attempts, mut best: Attempt) -> Result<At
 
 /// Executes an edit and keeps it if it is lighter.
 fn improve(attempts: &mut Attempts, best: &mut Attempt, edited: Preference) -> Result<bool> {
-    let attempt = attempts.try_preference(edited)?.filter(|attempt| attempt < best);
+    let attempt = attempts.try_edit(edited, best)?;
     let improved = attempt.is_some();
     if let Some(attempt) = attempt {
         *best = attempt;

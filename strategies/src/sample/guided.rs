@@ -130,6 +130,8 @@ pub struct Guided {
     values: Vec<u64>,
     last: Last,
     weight: Weight,
+    /// The iteration is abandoned as soon as it weighs more.
+    weight_max: Option<Weight>,
     result: Arc<Mutex<Weight>>,
 }
 
@@ -149,6 +151,7 @@ impl Guided {
             values: Vec::new(),
             last: Last::default(),
             weight: Weight::default(),
+            weight_max: None,
             result: Arc::default(),
         }
     }
@@ -163,6 +166,12 @@ impl Guided {
         Guided { tail: Tail::Random(RandomWalk::default()), ..self }
     }
 
+    /// Abandons the iteration as soon as it weighs more than this. Since weights only grow, a schedule that weighs at
+    /// most as much is not affected.
+    pub fn up_to(self, weight: Weight) -> Guided {
+        Guided { weight_max: Some(weight), ..self }
+    }
+
     /// The weight of the schedule, once the execution has ended.
     pub fn weight(&self) -> Arc<Mutex<Weight>> {
         self.result.clone()
@@ -172,6 +181,10 @@ impl Guided {
     fn find(&self, path: &WorkerPath, view: &View) -> Option<WorkerId> {
         let mut all = (0..view.workers.len() as u32).map(WorkerId);
         self.paths.find(path).or_else(|| all.find(|worker| self.paths.path(*worker) == *path))
+    }
+
+    fn is_too_heavy(&self) -> bool {
+        self.weight_max.is_some_and(|max| self.weight > max)
     }
 
     fn preferred(&mut self, view: &View) -> Option<Pick> {
@@ -262,7 +275,7 @@ impl Strategy for Guided {
             Pick::Timeout(worker) => count(&mut self.timeouts, worker),
         };
         self.last = self.last.then(pick);
-        Some(pick)
+        (!self.is_too_heavy()).then_some(pick)
     }
 
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
@@ -281,7 +294,7 @@ impl Strategy for Guided {
         };
         self.made += 1;
         self.weight.values += value;
-        Some(value)
+        (!self.is_too_heavy()).then_some(value)
     }
 
     fn observe(&mut self, event: Event) {

@@ -107,6 +107,11 @@ impl<S: System> Cheapest<S> {
         &self.path
     }
 
+    /// The lowest cost of an execution that is left to try; `None` if nothing is left.
+    pub fn next_price(&self) -> Option<Price> {
+        self.left.keys().next().copied()
+    }
+
     /// How many executions with a lower cost were tried; equal states count as one execution each time they
     /// are reached. `None` if some were not tried. The number may depend on the bound of the search: a state
     /// whose alternatives exceed the bound is not compared, and the execution continues to an end that costs
@@ -117,7 +122,7 @@ impl<S: System> Cheapest<S> {
 
     /// Whether all executions with a lower cost were tried.
     fn all_below(&self, price: Price) -> bool {
-        let next = self.left.keys().next().copied().into_iter().chain(self.unfinished).min();
+        let next = self.next_price().into_iter().chain(self.unfinished).min();
         self.begun && self.leaves.is_none() && price <= self.max && next.is_none_or(|next| next >= price)
     }
 

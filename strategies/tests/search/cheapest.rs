@@ -5,8 +5,8 @@ use crate::oracle::decisions;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::cheapest::{Cheapest, Price, Reached};
 use coyote_strategies::toy::{Instruction::*, Program, Toy, generate_timed};
-use coyote_strategies::{Decision, Guided, Iteration, Pick, Preference, Recorded, Status, Strategy, System};
-use coyote_strategies::{OpKind, Weight, WorkerPath};
+use coyote_strategies::{Decision, Guided, Iteration, Pick, Preference, Recorded, Segment, Status};
+use coyote_strategies::{OpKind, Strategy, System, Weight, WorkerPath};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -210,25 +210,29 @@ fn recorded(program: &Program, path: &[Decision]) -> Vec<Recorded> {
 
 /// Executes a program under a strategy; the decisions that it made.
 fn executed(program: &Program, strategy: &mut dyn Strategy) -> Vec<Decision> {
-    let mut toy = Toy::new(program.clone());
-    let mut path = Vec::new();
     strategy.begin(Iteration { seed: 0, index: 0 });
+    let path = go_on(&mut Toy::new(program.clone()), strategy);
+    let path = path.expect("a preference is never at its end");
+    let steps = path.iter().filter(|d| matches!(d, Decision::Pick(Pick::Step(_)))).count() as u64;
+    strategy.end(coyote_strategies::Summary { steps, buggy: false });
+    path
+}
+
+/// The decisions of a strategy up to the end of the program; `None` if it abandons the execution.
+fn go_on(toy: &mut Toy, strategy: &mut dyn Strategy) -> Option<Vec<Decision>> {
+    let mut path = Vec::new();
     loop {
         let mut events = Vec::new();
         toy.take_events(&mut events);
         events.into_iter().for_each(|event| strategy.observe(event));
         let decision = match toy.status() {
-            Status::Ready => strategy.pick(&toy.view()).map(Decision::Pick),
-            Status::Choosing { bound } => strategy.value(bound, &toy.view()).map(Decision::Value),
-            _ => break,
+            Status::Ready => Decision::Pick(strategy.pick(&toy.view())?),
+            Status::Choosing { bound } => Decision::Value(strategy.value(bound, &toy.view())?),
+            _ => return Some(path),
         };
-        let decision = decision.expect("a preference is never at its end");
         path.push(decision);
-        coyote_strategies::system::decide(&mut toy, decision);
+        coyote_strategies::system::decide(toy, decision);
     }
-    let steps = path.iter().filter(|d| matches!(d, Decision::Pick(Pick::Step(_)))).count() as u64;
-    strategy.end(coyote_strategies::Summary { steps, buggy: false });
-    path
 }
 
 /// A schedule as a preference is the same schedule, and weighs what it weighs; without any one of its segments it still
@@ -255,6 +259,49 @@ fn preferences_are_followed() {
             let half = path[..path.len() / 2].to_vec();
             let mut guided = Guided::new(Arc::new(preference)).after(half);
             assert_eq!(executed(&program, &mut guided), *path, "{program:?}");
+        }
+    }
+}
+
+/// Edits of a preference: one segment less, one that ends a step earlier, another value.
+fn edits(preference: &Preference) -> Vec<Preference> {
+    let mut all = Vec::new();
+    for at in 0..preference.segments.len() {
+        let mut removed = preference.clone();
+        removed.segments.remove(at);
+        let mut shorter = preference.clone();
+        if let Segment::Run { until, .. } = &mut shorter.segments[at] {
+            *until -= 1;
+        }
+        all.extend([removed, shorter]);
+    }
+    for (worker, values) in &preference.values {
+        for nth in 0..values.len() {
+            let mut other = preference.clone();
+            other.values.get_mut(worker).unwrap()[nth] ^= 1;
+            all.push(other);
+        }
+    }
+    all
+}
+
+/// With a limit on its weight, a preference leads to the same schedule if that does not weigh more, and otherwise to
+/// none.
+#[test]
+fn preferences_are_followed_up_to_a_weight() {
+    for (program, ends) in programs(60) {
+        for (path, _) in ends.iter().step_by(29) {
+            let preference = Preference::of(&recorded(&program, path));
+            let weight = weight(&program, path);
+            for edited in edits(&preference) {
+                let whole = executed(&program, &mut Guided::new(Arc::new(edited.clone())));
+                let (mut toy, mut guided) =
+                    (Toy::new(program.clone()), Guided::new(Arc::new(edited)).up_to(weight));
+                guided.begin(Iteration { seed: 0, index: 0 });
+                let is_lighter = self::weight(&program, &whole) <= weight;
+                let path = go_on(&mut toy, &mut guided);
+                assert_eq!(path, is_lighter.then_some(whole), "{program:?}");
+            }
         }
     }
 }
