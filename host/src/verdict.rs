@@ -13,7 +13,7 @@
 //! worker that the others wait for. (A livelock that is proved is a bug, see [`crate::livelock`].)
 
 use crate::plural::counted;
-use crate::results::{Stop, TestResult};
+use crate::results::{SearchSummary, Stop, TestResult};
 use crate::statistics::{Schedules, Statistics};
 use serde::Serialize;
 
@@ -67,8 +67,15 @@ impl Verdict {
         if result.is_buggy() {
             return Verdict::Bug;
         }
-        let lacks = result.bugs.iter().map(|found| found.bug.message());
-        let limits: Vec<String> = lacks.chain(result.incidents.limits.iter().cloned()).collect();
+        let before =
+            result.search.iter().flat_map(SearchSummary::bugs_before).map(|known| known.message.clone());
+        let lacks = result.bugs.iter().map(|found| found.bug.message()).chain(before);
+        let mut limits: Vec<String> = Vec::new();
+        for limit in lacks.chain(result.incidents.limits.iter().cloned()) {
+            if !limits.contains(&limit) {
+                limits.push(limit);
+            }
+        }
         if !limits.is_empty() {
             return Verdict::Limit(limits);
         }

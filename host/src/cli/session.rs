@@ -14,7 +14,7 @@ use crate::explain::{How, explain};
 use crate::explore::frontier::Frontier;
 use crate::explore::regressions::{Tried, try_all};
 use crate::explore::rehearsal::rehearse;
-use crate::explore::{Budget, Plan, remove, sample, search, sweep, trace_path};
+use crate::explore::{Budget, Plan, keep, sample, search, sweep, trace_path};
 use crate::machine::MachineError;
 use crate::module_name;
 use crate::replay::replay;
@@ -164,7 +164,7 @@ impl Session<'_> {
             result.stop = Stop::Bug;
             let regressed = regressed.into_iter().next().expect("it is not empty");
             result.any_choice = regressed.trace.switches() > 0;
-            result.add_bug(regressed);
+            keep(&mut result, regressed)?;
             return Ok(result);
         }
         rehearse(&plan, &self.interrupted);
@@ -191,9 +191,7 @@ impl Session<'_> {
         progress.finish();
         let mut result = result?;
         for found in regressed {
-            if let Some(other) = result.add_bug(found) {
-                remove(&other, &result);
-            }
+            keep(&mut result, found)?;
         }
         Ok(result)
     }

@@ -52,7 +52,7 @@ pub(super) fn round(plan: &Plan, search: &dyn Search<Execution>, pool: &Pool) ->
     report(plan, search, pool, execution, &bug)
 }
 
-/// Writes the trace of the bug with which the execution has just ended.
+/// Adds the bug with which the execution has just ended to the result.
 fn report(
     plan: &Plan,
     search: &dyn Search<Execution>,
@@ -71,8 +71,7 @@ fn report(
     let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
     let found = found(plan, &mut execution, bug, finder, &pool.lines)?;
     pool.lock().result.any_choice |= decisions > 0;
-    pool.add(plan, found);
-    Ok(())
+    pool.add(plan, found)
 }
 
 /// Maximum number of steps of a worker that is alone in a test harness before there is another one.

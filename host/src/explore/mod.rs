@@ -14,7 +14,7 @@
 //! - [`watching`]: which iterations are watched for data races.
 //! - `alarm`: time limits and interruptions for executions that have begun.
 //!
-//! The result is data of [`results`](crate::results). The trace of a bug is on disk before its job continues.
+//! The result is data of [`results`](crate::results). The trace of a bug is on disk as soon as the bug is in the result.
 
 #[doc(hidden)]
 pub mod alarm;
@@ -261,7 +261,7 @@ struct Finder {
     by: Option<String>,
 }
 
-/// Writes the trace of the bug with which the execution has just ended. May execute it once more.
+/// The bug with which the execution has just ended, and its trace, which [`keep`] writes. May execute it once more.
 fn found(
     plan: &Plan,
     execution: &mut Execution,
@@ -276,16 +276,22 @@ fn found(
     let origin = Origin { strategy, seed: plan.seed, iteration, options };
     let trace = record::trace(execution, &Outcome::Bug(bug.clone()), origin);
     let path = trace_path(&plan.trace_stem, by.as_deref(), iteration);
-    trace.write(&path)?;
     Ok(found_bug(execution, bug, Discovery { trace, path, index, by }, lines)?)
 }
 
-/// Removes the trace of a bug that is not reported, unless a reported bug has the same trace. It is no error if the
-/// file does not exist any more.
-pub(crate) fn remove(other: &FoundBug, result: &TestResult) {
-    if result.bugs.iter().all(|bug| bug.path != other.path) {
-        let _ = std::fs::remove_file(&other.path);
+/// Adds a bug to a result and, if its trace is kept, writes it to disk. A trace that it replaces is removed; it is no
+/// error if that file does not exist any more.
+pub(crate) fn keep(result: &mut TestResult, bug: FoundBug) -> Result<(), TraceError> {
+    let path = bug.path.clone();
+    let other = result.add_bug(bug);
+    if let Some(kept) = result.bugs.iter().find(|kept| kept.path == path) {
+        kept.trace.write(&path)?;
     }
+    let is_kept = |other: &FoundBug| result.bugs.iter().any(|bug| bug.path == other.path);
+    if let Some(replaced) = other.filter(|other| other.path != path && !is_kept(other)) {
+        let _ = std::fs::remove_file(&replaced.path);
+    }
+    Ok(())
 }
 
 /// Executes the iteration that has just ended again, if that is requested. Returns the number of states that were

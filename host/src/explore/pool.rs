@@ -1,7 +1,7 @@
 //! What the jobs of a search share: the work that is left, and what was found.
 
 use super::frontier::Section;
-use super::{ExploreError, Plan, remove};
+use super::{ExploreError, Plan, keep};
 use crate::diagnose::SourceLines;
 use crate::results::{Done, FoundBug, Incidents, Resumed, Stop, TestResult};
 use coyote_strategies::search::{Counts, Item, Shared};
@@ -125,21 +125,19 @@ impl Pool {
     }
 
     /// Adds a bug, and ends the search unless it is to continue.
-    pub fn add(&self, plan: &Plan, found: FoundBug) {
+    pub fn add(&self, plan: &Plan, found: FoundBug) -> Result<(), ExploreError> {
         let mut state = self.lock();
         if !plan.budget.explore && !state.result.bugs.is_empty() {
             // Another job has found one, and the search is about to end.
-            remove(&found, &state.result);
-            return;
+            return Ok(());
         }
-        if let Some(other) = state.result.add_bug(found) {
-            remove(&other, &state.result);
-        }
+        keep(&mut state.result, found)?;
         if !plan.budget.explore || state.result.distinct_bugs() >= plan.budget.bugs_max {
             state.result.stop = Stop::Bug;
             drop(state);
             self.stop();
         }
+        Ok(())
     }
 
     pub fn stop(&self) {

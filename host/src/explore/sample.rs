@@ -11,7 +11,7 @@ use super::profiling_run::profiling_run;
 use super::watching::Watching;
 use super::{
     Cut, ExploreError, Finder, MakeStrategy, Plan, Watch, alarm, assumptions, compared, first_output, found,
-    notes, remove, steer,
+    keep, notes, steer,
 };
 use crate::artifact::THREAD_STACK_BYTES;
 use crate::diagnose::SourceLines;
@@ -156,7 +156,7 @@ fn explore_until(
             Ok(profiling_run) => profiling_run,
             Err(cut) => {
                 cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
-                return Ok(collected.finish(started));
+                return collected.finish(started);
             }
         };
         if is_first || is_iteration && dispatch.needed_before > 0 {
@@ -168,7 +168,7 @@ fn explore_until(
         profile = Some(profiling_run.profile);
         settings.limits = profiling_run.limits;
         // The profiling run is not counted if only later iterations are requested.
-        if plan.budget.first == 0 && collected.count(profiling_run.result) {
+        if plan.budget.first == 0 && collected.count(profiling_run.result)? {
             dispatch.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -204,7 +204,7 @@ fn explore_until(
     for cut in dispatch.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
         cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
-    let mut result = collected.finish(started);
+    let mut result = collected.finish(started)?;
     if swept.is_none() && plan.budget.steer {
         on_engine_thread(|| steer::confirm(plan, &mut result, cancel))?;
     }
@@ -245,7 +245,7 @@ fn collect(
                     }
                     collected.waiting.insert(index, iteration);
                 }
-                collected.advance();
+                collected.advance()?;
                 if collected.result.stop == Stop::Bug {
                     dispatch.stop.store(true, Ordering::Relaxed);
                 }
@@ -286,17 +286,18 @@ struct Collected<'a> {
 
 impl Collected<'_> {
     /// Counts iterations as far as their numbers have no gap.
-    fn advance(&mut self) {
+    fn advance(&mut self) -> Result<(), ExploreError> {
         while !matches!(self.result.stop, Stop::Bug | Stop::Exhausted)
             && let Some(iteration) = self.waiting.remove(&self.next)
         {
             self.next += 1;
-            self.count(iteration);
+            self.count(iteration)?;
         }
+        Ok(())
     }
 
     /// Counts an iteration. Returns whether the exploration ends with it.
-    fn count(&mut self, iteration: IterationResult) -> bool {
+    fn count(&mut self, mut iteration: IterationResult) -> Result<bool, ExploreError> {
         let mut last = self.rules.end_with(&iteration);
         if last {
             self.result.stop = if iteration.bug.is_some() { Stop::Bug } else { Stop::Exhausted };
@@ -307,31 +308,29 @@ impl Collected<'_> {
         if let (Some(swept), Some(sweep)) = (self.swept, &mut self.result.sweep) {
             swept.count(sweep, &iteration);
         }
-        if let Some(other) = self.result.absorb(iteration) {
-            remove(&other, &self.result);
+        let bug = iteration.bug.take();
+        self.result.absorb(iteration);
+        if let Some(bug) = bug {
+            keep(&mut self.result, *bug)?;
         }
         if self.result.distinct_bugs() >= self.rules.bugs_max {
             self.result.stop = Stop::Bug;
             last = true;
         }
-        last
+        Ok(last)
     }
 
-    /// Counts iterations that arrived although earlier ones were cut off, and removes traces of iterations that do not
-    /// count.
-    fn finish(mut self, started: Instant) -> TestResult {
+    /// Counts iterations that arrived although earlier ones were cut off.
+    fn finish(mut self, started: Instant) -> Result<TestResult, ExploreError> {
         if matches!(self.result.stop, Stop::Timeout | Stop::Interrupted) {
             while self.result.stop != Stop::Bug
                 && let Some((_, iteration)) = self.waiting.pop_first()
             {
-                self.count(iteration);
+                self.count(iteration)?;
             }
         }
-        for bug in self.waiting.into_values().filter_map(|iteration| iteration.bug) {
-            remove(&bug, &self.result);
-        }
         self.result.elapsed = started.elapsed();
-        self.result
+        Ok(self.result)
     }
 }
 

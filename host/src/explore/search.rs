@@ -18,7 +18,7 @@ use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{Incidents, IterationNotes, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{Done, Incidents, IterationNotes, KnownBug, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::seen::Seen;
@@ -172,40 +172,41 @@ fn supervise(plan: &Plan, pool: &Pool, interrupted: &AtomicBool, watch: &dyn Wat
     pool.stop();
 }
 
-fn run_job(plan: &Plan, name: &str, job: usize, pool: &Pool) -> Result<(), ExploreError> {
+/// Searches on a thread.
+struct Job<'a> {
+    plan: &'a Plan<'a>,
+    pool: &'a Pool,
+    number: usize,
+    execution: Execution,
+    /// Executes paths that end with a bug from the start.
+    replayer: Option<Execution>,
+}
+
+fn run_job(plan: &Plan, name: &str, number: usize, pool: &Pool) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     execution.take_awaits_of_bugs();
     execution.note_what_is_cut();
+    let mut job = Job { plan, pool, number, execution, replayer: None };
     while let Some(items) = pool.take() {
         let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
         search.share(&pool.shared);
-        let result = run_item(plan, &mut *search, &mut execution, job, pool);
+        let result = job.run_item(&mut *search);
         let left = pool.stop.load(Ordering::Relaxed).then(|| left(&*search));
         // Detectors may have found something on the way to what was cut off.
-        let (races, inversions) = (execution.machine().remarks(), execution.machine().inversions());
+        let machine = job.execution.machine();
+        let (races, inversions) = (machine.remarks(), machine.inversions());
         let mut state = pool.lock();
         state.result.note(None, IterationNotes { races, inversions, ..IterationNotes::default() });
-        state.cut.merge(execution.take_cut());
+        state.cut.merge(job.execution.take_cut());
         state.busy -= 1;
-        state.present[job] = Counts::default();
+        state.present[number] = Counts::default();
         state.finished = state.finished + search.counts();
         state.left.extend(left.filter(|left| !left.is_empty()));
         pool.changed.notify_all();
         drop(state);
         result?;
     }
-    execution.leave();
-    pool.lock().cut.merge(execution.take_cut());
-    if let Some(executed) = execution.machine_mut().take_counts() {
-        let mut state = pool.lock();
-        // Instructions that every job executes before the first step are counted once.
-        if state.result.executed.is_none()
-            && let Some(before) = execution.machine().counts_before()
-        {
-            state.result.count_executed(before);
-        }
-        state.result.count_executed(&executed);
-    }
+    job.leave();
     Ok(())
 }
 
@@ -213,114 +214,130 @@ fn left(search: &dyn Search<Execution>) -> Section {
     Section::of(|each| search.each_left(each))
 }
 
-fn run_item(
-    plan: &Plan,
-    search: &mut dyn Search<Execution>,
-    execution: &mut Execution,
-    job: usize,
-    pool: &Pool,
-) -> Result<(), ExploreError> {
-    let mut allowance = ALLOWANCE_FIRST;
-    loop {
-        let begun = Instant::now();
-        let advance = search.advance(execution, allowance);
-        if begun.elapsed() > PATIENCE {
-            allowance = (allowance / 2).max(1);
-        } else if advance == Advance::Working {
-            allowance = (allowance * 2).min(ALLOWANCE_MAX);
+impl Job<'_> {
+    fn run_item(&mut self, search: &mut dyn Search<Execution>) -> Result<(), ExploreError> {
+        let (plan, pool) = (self.plan, self.pool);
+        let mut allowance = ALLOWANCE_FIRST;
+        loop {
+            let begun = Instant::now();
+            let advance = search.advance(&mut self.execution, allowance);
+            if begun.elapsed() > PATIENCE {
+                allowance = (allowance / 2).max(1);
+            } else if advance == Advance::Working {
+                allowance = (allowance * 2).min(ALLOWANCE_MAX);
+            }
+            if let Some(error) = self.execution.take_error() {
+                return Err(error.into());
+            }
+            match advance {
+                Advance::Exhausted => match search.error() {
+                    Some(error) => return Err(ExploreError::Strategy(error.into())),
+                    None => return Ok(()),
+                },
+                Advance::Working => {}
+                Advance::Ended(status) => self.ended(search, status)?,
+                Advance::Livelock => endless::livelock(plan, search, pool)?,
+                Advance::Round => endless::round(plan, search, pool)?,
+            }
+            let enough = {
+                let mut state = pool.lock();
+                state.present[self.number] = search.counts();
+                // Also if no execution has ended yet.
+                state.result.any_choice |= self.execution.machine().scheduler().decisions > 0;
+                state.estimate = search.estimate().or(state.estimate);
+                let counts = state.counts();
+                counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
+            };
+            if enough {
+                pool.stop();
+            }
+            if pool.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if pool.pause.load(Ordering::Relaxed) {
+                pool.deposit(left(search));
+            }
+            if pool.idle.load(Ordering::Relaxed)
+                && let Some(item) = search.split()
+            {
+                pool.give(item);
+            }
         }
-        if let Some(error) = execution.take_error() {
-            return Err(error.into());
-        }
-        match advance {
-            Advance::Exhausted => match search.error() {
-                Some(error) => return Err(ExploreError::Strategy(error.into())),
-                None => return Ok(()),
-            },
-            Advance::Working => {}
-            Advance::Ended(status) => ended(plan, search, execution, status, pool)?,
-            Advance::Livelock => endless::livelock(plan, search, pool)?,
-            Advance::Round => endless::round(plan, search, pool)?,
-        }
-        let enough = {
+    }
+
+    /// Processes the end of an execution.
+    fn ended(&mut self, search: &dyn Search<Execution>, status: Status) -> Result<(), ExploreError> {
+        let Job { plan, pool, ref execution, .. } = *self;
+        let outcome = execution.machine().scheduler().outcome.clone();
+        let outcome = outcome.ok_or_else(|| internal("an execution ended without an outcome"))?;
+        let number = {
             let mut state = pool.lock();
-            state.present[job] = search.counts();
-            // Also if no execution has ended yet.
+            state.ended += 1;
+            let workers = execution.runtime().workers().len() as u32;
+            state.result.workers_max = state.result.workers_max.max(workers);
+            let mut notes = notes(execution, &outcome);
+            if state.result.first_output.is_none() {
+                notes.first_output = Some(first_output(execution, Some(state.ended)));
+            }
+            state.result.note(None, notes);
+            // Choices since the last restore only; the very first execution is not restored.
             state.result.any_choice |= execution.machine().scheduler().decisions > 0;
-            state.estimate = search.estimate().or(state.estimate);
-            let counts = state.counts();
-            counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
+            state.ended
         };
-        if enough {
-            pool.stop();
-        }
-        if pool.stop.load(Ordering::Relaxed) {
+        if status != Status::Bug {
             return Ok(());
         }
-        if pool.pause.load(Ordering::Relaxed) {
-            pool.deposit(left(search));
-        }
-        if pool.idle.load(Ordering::Relaxed)
-            && let Some(item) = search.split()
-        {
-            pool.give(item);
+        // A search uses restored snapshots, so the trace is written from a separate execution.
+        let (execution, bug) = self.replay(search.path(), &outcome)?;
+        let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
+        let found = found(plan, execution, &bug, finder, &pool.lines)?;
+        pool.add(plan, found)
+    }
+
+    /// Executes a path from the start. It must end with the same bug, or earlier if workers wait in a circle, since the
+    /// search let the other workers continue.
+    fn replay(
+        &mut self,
+        path: &[Decision],
+        expected: &Outcome,
+    ) -> Result<(&mut Execution, Bug), ExploreError> {
+        let plan = self.plan;
+        let execution = match &mut self.replayer {
+            Some(replayer) => replayer,
+            none => none.insert(Execution::new(plan.artifact, plan.test, plan.settings)?),
+        };
+        let follow = Box::new(Follow::new(path.to_vec(), false));
+        let iteration = Iteration { seed: plan.seed, index: 0 };
+        // A round on the way is not what the search found.
+        let (outcome, _) = execution.looking(Looks::Never, |execution| execution.run(follow, iteration))?;
+        match (&outcome, expected) {
+            (Outcome::Bug(bug), Outcome::Bug(searched))
+                if bug == searched || [bug, searched].iter().all(|bug| bug.kind == BugKind::Deadlock) =>
+            {
+                let bug = bug.clone();
+                Ok((execution, bug))
+            }
+            _ => Err(internal(&format!(
+                "the search ended with {expected:?}, the same choices from the start with {outcome:?}"
+            ))),
         }
     }
-}
 
-/// Processes the end of an execution.
-fn ended(
-    plan: &Plan,
-    search: &dyn Search<Execution>,
-    execution: &mut Execution,
-    status: Status,
-    pool: &Pool,
-) -> Result<(), ExploreError> {
-    let outcome = execution.machine().scheduler().outcome.clone();
-    let outcome = outcome.ok_or_else(|| internal("an execution ended without an outcome"))?;
-    let number = {
-        let mut state = pool.lock();
-        state.ended += 1;
-        let workers = execution.runtime().workers().len() as u32;
-        state.result.workers_max = state.result.workers_max.max(workers);
-        let mut notes = notes(execution, &outcome);
-        if state.result.first_output.is_none() {
-            notes.first_output = Some(first_output(execution, Some(state.ended)));
+    /// Counts what happened in executions that were cut off, and executed instructions.
+    fn leave(&mut self) {
+        let Job { pool, ref mut execution, .. } = *self;
+        execution.leave();
+        pool.lock().cut.merge(execution.take_cut());
+        if let Some(executed) = execution.machine_mut().take_counts() {
+            let mut state = pool.lock();
+            // Instructions that every job executes before the first step are counted once.
+            if state.result.executed.is_none()
+                && let Some(before) = execution.machine().counts_before()
+            {
+                state.result.count_executed(before);
+            }
+            state.result.count_executed(&executed);
         }
-        state.result.note(None, notes);
-        // Choices since the last restore only; the very first execution is not restored.
-        state.result.any_choice |= execution.machine().scheduler().decisions > 0;
-        state.ended
-    };
-    if status != Status::Bug {
-        return Ok(());
-    }
-    // A search uses restored snapshots, so the trace is written from a separate execution.
-    let (mut execution, bug) = replay(plan, search.path(), &outcome)?;
-    let finder = Finder { strategy: search.name(), iteration: number, index: Some(number), by: None };
-    let found = found(plan, &mut execution, &bug, finder, &pool.lines)?;
-    pool.add(plan, found);
-    Ok(())
-}
-
-/// Executes a path from the start. It must end with the same bug, or earlier if workers wait in a circle, since the
-/// search let the other workers continue.
-fn replay(plan: &Plan, path: &[Decision], expected: &Outcome) -> Result<(Execution, Bug), ExploreError> {
-    let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
-    let follow = Box::new(Follow::new(path.to_vec(), false));
-    let iteration = Iteration { seed: plan.seed, index: 0 };
-    // A round on the way is not what the search found.
-    let (outcome, _) = execution.looking(Looks::Never, |execution| execution.run(follow, iteration))?;
-    match (&outcome, expected) {
-        (Outcome::Bug(bug), Outcome::Bug(searched))
-            if bug == searched || [bug, searched].iter().all(|bug| bug.kind == BugKind::Deadlock) =>
-        {
-            let bug = bug.clone();
-            Ok((execution, bug))
-        }
-        _ => Err(internal(&format!(
-            "the search ended with {expected:?}, the same choices from the start with {outcome:?}"
-        ))),
     }
 }
 
@@ -357,8 +374,14 @@ fn conclude(
     }
     // An order that does not depend on which job met a bug first.
     result.bugs.sort_by(|a, b| a.order().cmp(&b.order()));
-    let limits: u64 = result.bugs.iter().filter(|bug| bug.is_limit()).map(|bug| bug.count).sum();
-    result.statistics.buggy = counts.bugs - limits.min(counts.bugs);
+    let limits = result.bugs.iter().filter(|bug| bug.is_limit()).map(|bug| bug.count);
+    let before = state.resumed.as_ref().map(|resumed| &resumed.done);
+    let limits = limits.sum::<u64>() + before.map_or(0, Done::at_limits);
+    result.statistics.buggy = counts.bugs.saturating_sub(limits);
+    if let (Some(distinct), Some(before)) = (&mut result.statistics.distinct_bugs, before) {
+        let is_new = |known: &&KnownBug| result.bugs.iter().all(|bug| bug.identity.short() != known.identity);
+        *distinct += before.bugs.iter().filter(|known| !known.is_limit()).filter(is_new).count() as u64;
+    }
     result.elapsed = started.elapsed();
     result.search = Some(SearchSummary {
         counts,

@@ -1,6 +1,6 @@
 //! Schedules that are steered towards the deadlocks that an exploration without a bug has shown to be possible.
 
-use super::{ExploreError, Finder, Plan, found, remove};
+use super::{ExploreError, Finder, Plan, found, keep};
 use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::outcome::Outcome;
@@ -54,9 +54,7 @@ pub(super) fn confirm(
                 stem.push(format!("-{LABEL}-{}", at + 1));
                 let named = Plan { trace_stem: stem.into(), ..plan.clone() };
                 let bug = found(&named, &mut execution, bug, finder, &lines)?;
-                if let Some(other) = result.add_bug(bug) {
-                    remove(&other, result);
-                }
+                keep(result, bug)?;
                 result.inversions[at].confirmed = true;
                 break;
             }

@@ -1,7 +1,7 @@
 //! The coverage of a search: what it visited, and what it left out.
 
 use crate::plural::counted;
-use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{FoundBug, KnownBug, Resumed, SearchSummary, Stop, TestResult};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -31,12 +31,7 @@ impl Coverage {
                 0 => counted(counts.executions, "execution"),
                 states => counted(states, "state"),
             },
-            bugs: match result.bugs.as_slice() {
-                [] if result.is_buggy() => "with bugs that were found before",
-                [] => "no bug",
-                bugs if bugs.iter().all(FoundBug::is_limit) => "with no verdict on those above",
-                _ => "with the bugs above",
-            },
+            bugs: bugs(result, search),
             assumptions: search.assumptions.clone(),
             frontier: search.frontier.clone(),
             resumed: search.resumed.clone(),
@@ -48,6 +43,24 @@ impl Coverage {
     /// Whether everything was visited, in this run.
     pub fn is_plain(&self) -> bool {
         self.gaps.is_empty() && self.resumed.is_none()
+    }
+}
+
+fn bugs(result: &TestResult, search: &SearchSummary) -> &'static str {
+    let before: Vec<&KnownBug> = search.bugs_before().collect();
+    let is_other = |known: &&KnownBug| result.bugs.iter().all(|bug| bug.identity.short() != known.identity);
+    match result.bugs.as_slice() {
+        [] if result.is_buggy() => "with bugs that were found before",
+        [] if !before.is_empty() => "with no verdict on some",
+        [] => "no bug",
+        bugs if bugs.iter().all(FoundBug::is_limit) => match result.is_buggy() {
+            true => "with bugs that were found before, and no verdict on those above",
+            false => "with no verdict on those above",
+        },
+        _ if before.iter().any(|known| !known.is_limit() && is_other(known)) => {
+            "with the bugs above and others that were found before"
+        }
+        _ => "with the bugs above",
     }
 }
 
@@ -106,11 +119,22 @@ fn before(f: &mut fmt::Formatter, resumed: &Resumed) -> fmt::Result {
         counted(done.counts.executions, "execution"),
         if done.counts.executions == 1 { "was" } else { "were" }
     )?;
-    if done.counts.bugs > 0 {
+    let of = |limits: bool| {
+        let these = done.bugs.iter().filter(|bug| bug.is_limit() == limits);
         let traces: Vec<String> =
-            done.bugs.iter().map(|bug| format!("{} ({})", bug.trace.display(), bug.kind)).collect();
-        let traces = if traces.is_empty() { String::new() } else { format!(": {}", traces.join(", ")) };
-        write!(f, " A bug was found in {} of these{traces}.", counted(done.counts.bugs, "execution"))?;
+            these.map(|bug| format!("{} ({})", bug.trace.display(), bug.kind)).collect();
+        if traces.is_empty() { String::new() } else { format!(": {}", traces.join(", ")) }
+    };
+    if done.buggy() > 0 {
+        write!(f, " A bug was found in {} of these{}.", counted(done.buggy(), "execution"), of(false))?;
+    }
+    if done.at_limits() > 0 {
+        write!(
+            f,
+            " There is no verdict on {} of these{}.",
+            counted(done.at_limits(), "execution"),
+            of(true)
+        )?;
     }
     if done.unprotected {
         f.write_str(" A frontier of version 1 has no checksum: damage to it would not have been noticed.")?;

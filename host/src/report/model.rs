@@ -159,10 +159,10 @@ impl TestReport {
         executions > 0 && fair + unfair == executions
     }
 
-    /// The bugs that earlier runs of a resumed search have found, and this one has not.
+    /// The bugs that earlier runs of a resumed search have found, and this one has not; without limits of this tool.
     pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
         let known = self.search.iter().flat_map(SearchSummary::bugs_before);
-        known.filter(|known| self.bugs.iter().all(|bug| bug.identity != known.identity))
+        known.filter(|known| !known.is_limit() && self.bugs.iter().all(|bug| bug.identity != known.identity))
     }
 }
 

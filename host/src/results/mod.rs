@@ -327,6 +327,13 @@ pub struct KnownBug {
     pub count: u64,
 }
 
+impl KnownBug {
+    /// As [`FoundBug::is_limit`].
+    pub fn is_limit(&self) -> bool {
+        self.kind == BugKind::Limit.name()
+    }
+}
+
 /// What a verdict needs to know about earlier runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -361,6 +368,16 @@ impl Done {
                 }),
             }
         }
+    }
+
+    /// The number of executions that ended at a limit of this tool.
+    pub fn at_limits(&self) -> u64 {
+        self.bugs.iter().filter(|bug| bug.is_limit()).map(|bug| bug.count.max(1)).sum()
+    }
+
+    /// The number of executions with a bug.
+    pub fn buggy(&self) -> u64 {
+        self.counts.bugs.saturating_sub(self.at_limits())
     }
 
     /// Whether some execution had this kind of bug.
@@ -419,13 +436,11 @@ impl TestResult {
     /// Whether a bug was found, possibly by earlier runs with whose remaining work a search continued.
     pub fn is_buggy(&self) -> bool {
         let before = self.search.as_ref().and_then(|search| search.resumed.as_ref());
-        self.bugs.iter().any(|bug| !bug.is_limit())
-            || before.is_some_and(|resumed| resumed.done.counts.bugs > 0)
+        self.bugs.iter().any(|bug| !bug.is_limit()) || before.is_some_and(|resumed| resumed.done.buggy() > 0)
     }
 
-    /// Adds an iteration that the result does not cover yet. Returns a bug that is not kept, see
-    /// [`TestResult::add_bug`].
-    pub fn absorb(&mut self, iteration: IterationResult) -> Option<FoundBug> {
+    /// Adds an iteration that the result does not cover yet.
+    pub fn absorb(&mut self, iteration: IterationResult) {
         let IterationResult {
             index,
             record,
@@ -450,7 +465,9 @@ impl TestResult {
         if let (Some(index), Some(progress)) = (index, progress) {
             self.progress.absorb(index, progress);
         }
-        bug.and_then(|bug| self.add_bug(*bug))
+        if let Some(bug) = bug {
+            self.add_bug(*bug);
+        }
     }
 
     /// Its notes, as those of a single iteration.

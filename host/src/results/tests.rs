@@ -184,7 +184,7 @@ fn sweep(planned: &[u64]) -> Sweep {
 }
 
 fn absorb(result: &mut TestResult, (iteration, swept): Executed) {
-    let _ = result.absorb(iteration);
+    result.absorb(iteration);
     if let (Some(sweep), Some((site, execution))) = (&mut result.sweep, swept) {
         sweep.count(site, execution);
     }
@@ -275,7 +275,7 @@ fn what_differs_is_not_put_together() {
         (part(&|part| part.sweep = Some(sweep(&[2]))), MergeError::Sweep),
         (part(&|part| part.sweep = Some(sweep(&[2, 2]))), MergeError::Sweep),
         (part(&|part| part.search = Some(summary.clone())), MergeError::Search),
-        (part(&|part| drop(part.absorb(again.clone()))), MergeError::Overlap(3)),
+        (part(&|part| part.absorb(again.clone())), MergeError::Overlap(3)),
         (
             part(&|part| part.subject.seed = 7),
             MergeError::Subject(Difference { what: "seed", one: "0".into(), other: "7".into() }),

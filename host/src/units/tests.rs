@@ -37,7 +37,7 @@ fn explored(test: &str, iterations: &[IterationResult], explore: bool) -> TestRe
     let mut result = TestResult::new(subject, StepsMax { unfair: 10, fair: 100 }, explore);
     for iteration in iterations {
         let buggy = iteration.bug.is_some();
-        drop(result.absorb(iteration.clone()));
+        result.absorb(iteration.clone());
         if buggy && !explore {
             result.stop = Stop::Bug;
             break;
