@@ -39,6 +39,19 @@ impl LockWord {
         })
     }
 
+    /// Whether a change of the word's value takes the lock: `Some(true)` for an exclusive holder, `Some(false)` for a
+    /// reader.
+    pub fn takes(self, before: u64, after: u64) -> Option<bool> {
+        match self {
+            LockWord::Mutex => (before == 0 && after != 0).then_some(true),
+            LockWord::Rwlock => match (before & COUNT, after & COUNT) {
+                (0, COUNT) => Some(true),
+                (readers, after) if readers < COUNT && after == readers + 1 => Some(false),
+                _ => None,
+            },
+        }
+    }
+
     /// The meaning of a value.
     pub fn text(self, value: u64) -> String {
         if self == LockWord::Mutex {
@@ -128,6 +141,25 @@ mod tests {
             (&["mine::rwlock::futex::RwLock::read"], None),
         ] {
             assert_eq!(LockWord::of(&frames(functions)), expected, "{functions:?}");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_taken_by_what_becomes_of_its_word() {
+        for (word, before, after, takes) in [
+            (LockWord::Mutex, 0, 1, Some(true)),
+            (LockWord::Mutex, 0, 2, Some(true)),
+            (LockWord::Mutex, 1, 2, None),
+            (LockWord::Mutex, 2, 0, None),
+            (LockWord::Rwlock, 0, 1, Some(false)),
+            (LockWord::Rwlock, 2, 3, Some(false)),
+            (LockWord::Rwlock, 2, 1, None),
+            (LockWord::Rwlock, 0, COUNT, Some(true)),
+            (LockWord::Rwlock, WRITERS_WAIT, WRITERS_WAIT | COUNT, Some(true)),
+            (LockWord::Rwlock, COUNT, 0, None),
+            (LockWord::Rwlock, COUNT, COUNT | READERS_WAIT, None),
+        ] {
+            assert_eq!(word.takes(before, after), takes, "{word:?} {before:#x} {after:#x}");
         }
     }
 

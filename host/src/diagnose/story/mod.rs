@@ -4,7 +4,8 @@
 //! - `moment`: steps as lines of the guest's own source, and their importance.
 //! - `rows`: the important ones, with folded loops.
 //! - `tasks`: where suspended tasks wait, by the last stores to their `states`.
-//! - `why`: what the schedule proves about the cause.
+//! - `why`: what the schedule proves about the cause; `taken_twice`: a lock that a function takes twice, with another
+//!   worker in between.
 //! - `holders`: which workers hold what others wait for.
 //! - `history`: all steps, and happens-before between them.
 //! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
@@ -20,6 +21,7 @@ mod receivers;
 mod recorder;
 mod rows;
 mod states;
+mod taken_twice;
 mod tasks;
 mod why;
 mod words;

@@ -21,6 +21,8 @@ pub enum Weight {
     Background,
     /// An access of memory that several workers change, within a library.
     Library,
+    /// A library takes a lock that several workers use, for the guest.
+    Lock,
     /// The same in the guest's own lines; a lock.
     Shared,
     /// A wait, a notification or a timeout.
@@ -98,6 +100,13 @@ pub struct SharedAccess {
     pub is_contended: bool,
     /// The lock of Rust's std whose word it is.
     pub word: Option<LockWord>,
+}
+
+impl SharedAccess {
+    /// As [`LockWord::takes`].
+    pub fn takes_lock(&self) -> Option<bool> {
+        self.word.filter(|_| self.raw.writes)?.takes(self.raw.before?, self.raw.after?)
+    }
 }
 
 /// The frames at places, as a cache.
@@ -281,12 +290,12 @@ pub fn moments(
                 its = Weight::Subject;
             }
             if its >= Weight::Background {
-                accesses.push(SharedAccess {
-                    raw: raw.clone(),
-                    direct,
-                    is_contended: its >= Weight::Library,
-                    word,
-                });
+                let is_contended = its >= Weight::Library;
+                let access = SharedAccess { raw: raw.clone(), direct, is_contended, word };
+                if its == Weight::Library && access.takes_lock().is_some() {
+                    its = Weight::Lock;
+                }
+                accesses.push(access);
             }
             weight = weight.max(its);
         }
@@ -348,7 +357,7 @@ pub fn moments(
 }
 
 /// The place of an access, followed by its callers.
-fn stack_of(step: &RawStep, raw: &RawAccess) -> Vec<Location> {
+pub fn stack_of(step: &RawStep, raw: &RawAccess) -> Vec<Location> {
     let own = raw.location.or(step.stack.first().copied());
     own.into_iter().chain(step.stack.iter().skip(1).copied()).collect()
 }

@@ -4,11 +4,17 @@
 //! text at a place is read as a call only if it contains the called function at the column that debug information
 //! gives, so a file that was edited later gives no names.
 
-use super::moment::{Act, Moment, Places, is_object};
+use super::moment::{Act, Moment, Places, is_object, stack_of};
 use super::recorder::{RawStep, Recording};
 use crate::symbols::{SourceFrame, Sources, without_generics};
+use coyote_instrumenter::Location;
 use coyote_strategies::OpKind;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// An rwlock of Rust's std consists of two words: its state, and a counter at which writers wait. No other two objects are
+/// so near to each other.
+const WORD_BYTES: u64 = 4;
 
 /// Names by address.
 pub fn names(
@@ -25,18 +31,20 @@ pub fn names(
     let mut said: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
     // The second half of a wait is called on the condvar, but its object is the mutex.
     let calls = |step: &&RawStep| is_object(step.operation.kind) && step.operation.kind != OpKind::Relock;
-    for step in recording.steps.iter().filter(calls) {
-        let address = step.operation.object;
-        let Some((inside, own)) = places.own(&step.stack).filter(|_| objects.contains(&address)) else {
-            continue;
-        };
+    let calls = recording.steps.iter().filter(calls).map(|step| {
+        let of_futex = matches!(step.operation.kind, OpKind::FutexWait | OpKind::FutexNotify);
+        (step.operation.object, Cow::from(&step.stack), of_futex)
+    });
+    let calls = calls.filter(|(address, ..)| objects.contains(address));
+    let words = taken(recording, moments).map(|(address, stack)| (address, Cow::from(stack), true));
+    for (address, stack, of_futex) in calls.chain(words) {
+        let Some((inside, own)) = places.own(&stack) else { continue };
         let (Some(file), Some(line), Some(column)) = (&own.file, own.line, own.column) else { continue };
         let callee = match inside {
             0 => None,
-            n => places.frames(&step.stack).get(n - 1).map(|frame| last_segment(&frame.function)),
+            n => places.frames(&stack).get(n - 1).map(|frame| last_segment(&frame.function)),
         };
-        let of_futex = matches!(step.operation.kind, OpKind::FutexWait | OpKind::FutexNotify);
-        if of_futex && !is_of_receiver(&places.frames(&step.stack)[..inside], callee.as_deref()) {
+        if of_futex && !is_of_receiver(&places.frames(&stack)[..inside], callee.as_deref()) {
             continue;
         }
         let Some(text) = sources.line(file, line) else { continue };
@@ -48,8 +56,27 @@ pub fn names(
     let only = said.iter().filter(|(_, names)| names.len() == 1);
     let named: BTreeMap<u64, String> =
         only.filter_map(|(address, names)| Some((*address, names.first()?.clone()))).collect();
-    let is_only = |name: &String| said.values().filter(|names| names.contains(name)).count() == 1;
+    let is_only = |name: &String| {
+        let mut named = said.iter().filter(|(_, names)| names.contains(name)).map(|(address, _)| *address);
+        let first = named.next();
+        first.is_some_and(|first| named.all(|other| other <= first + WORD_BYTES))
+    };
     named.into_iter().filter(|(_, name)| is_only(name)).collect()
+}
+
+/// The locks of Rust's std that are taken: the addresses of their words, and the stacks.
+fn taken<'a>(
+    recording: &'a Recording,
+    moments: &'a [Moment],
+) -> impl Iterator<Item = (u64, Vec<Location>)> + 'a {
+    let accesses =
+        moments.iter().flat_map(|moment| moment.accesses.iter().map(move |access| (moment, access)));
+    accesses.filter(|(_, access)| access.takes_lock().is_some()).filter_map(|(moment, access)| {
+        let first = recording.steps.partition_point(|step| step.number < moment.step);
+        let mut same = recording.steps[first..].iter().take_while(|step| step.number == moment.step);
+        let step = same.find(|step| step.accesses.contains(&access.raw))?;
+        Some((access.raw.address, stack_of(step, &access.raw)))
+    })
 }
 
 /// Whether a futex is that of the object of Rust's std that is called, and not of another one that it uses, such as the
@@ -58,8 +85,8 @@ fn is_of_receiver(library: &[SourceFrame], callee: Option<&str>) -> bool {
     let within =
         |part: &str| library.iter().any(|frame| frame.file.as_ref().is_some_and(|file| file.contains(part)));
     match callee {
-        Some("lock") => within("sync/mutex/"),
-        Some("read" | "write") => within("sync/rwlock/"),
+        Some("lock" | "try_lock") => within("sync/mutex/"),
+        Some("read" | "write" | "try_read" | "try_write") => within("sync/rwlock/"),
         Some("notify_one" | "notify_all") => within("sync/condvar/"),
         Some("wait" | "wait_while" | "wait_timeout" | "wait_timeout_while" | "wait_timeout_ms") => {
             within("sync/condvar/") && !within("sync/mutex/")

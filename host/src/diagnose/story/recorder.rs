@@ -82,7 +82,7 @@ pub struct RawBlock {
 }
 
 /// An access of memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawAccess {
     pub address: u64,
     pub bytes: u32,

@@ -60,11 +60,11 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
     if groups.is_empty() {
         groups = grouped(moments, Weight::Background);
     }
-    for least in [Weight::Shared, Weight::Waiting] {
+    for least in [Weight::Lock, Weight::Shared, Weight::Waiting] {
         if groups.len() > max {
             let fewer = grouped(moments, least);
             // A story that consists only of waits explains nothing.
-            let enough = if least == Weight::Shared { 1 } else { 5.min(max / 2 + 1) };
+            let enough = if least == Weight::Waiting { 5.min(max / 2 + 1) } else { 1 };
             if fewer.len() >= enough {
                 groups = fewer;
             }

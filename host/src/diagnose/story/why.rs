@@ -1,11 +1,12 @@
 //! The cause of a bug, as far as the schedule itself proves it.
 //!
 //! Every sentence states what happened, and none what the programmer intended: for a deadlock, which workers wait for
-//! what and what the notifications did; for a failing line, which worker changed what it read; for a block, which
-//! worker freed it.
+//! what and what the notifications did; for a failing line, which worker changed what it read, or else took a lock between
+//! two uses of it; for a block, which worker freed it.
 
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
+use super::taken_twice::taken_twice;
 use super::tasks::Task;
 use super::words::Names;
 use crate::evidence::{Evidence, RacingAccess, RacingAct};
@@ -43,7 +44,7 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
         BugKind::Deadlock => deadlock(facts),
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
         BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
-            bug.worker.and_then(|worker| changed(worker, facts))
+            bug.worker.and_then(|worker| changed(worker, facts)).or_else(|| taken_twice(facts))
         }
         BugKind::DataRace => race(bug, facts),
         _ => None,
@@ -158,14 +159,22 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         stuck.iter().copied().partition(|id| facts.for_tasks.contains(id));
     let queues = others.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
     let places: BTreeSet<ObjectId> = queues.collect();
-    let said = |place: ObjectId| Some((facts.is_unnamed(place), facts.notifications(place, &stuck)?));
-    let mut all: Vec<(bool, (Vain, String))> = places.into_iter().filter_map(said).collect();
-    all.sort_by_key(|(unnamed, (vain, _))| (*unnamed, *vain));
+    let mut all: Vec<InVain> =
+        places.into_iter().filter_map(|place| facts.waited_in_vain(place, &stuck)).collect();
+    all.sort_by_key(|waits| (waits.unnamed, waits.why));
     // That one place is waited at in vain may follow from another one, and it is not known which. What has no name tells a
     // reader little.
-    let told = all.iter().enumerate().filter(|(at, (unnamed, _))| *at == 0 || !unnamed).take(2);
-    let texts: Vec<&str> = told.map(|(_, (_, (_, text)))| text.as_str()).collect();
+    let told = all.iter().enumerate().filter(|(at, waits)| *at == 0 || !waits.unnamed).take(2);
+    let texts: Vec<&str> = told.map(|(_, waits)| waits.text.as_str()).collect();
     if texts.is_empty() { for_tasks.first().map(|id| facts.runs_tasks(*id)) } else { Some(texts.join("; ")) }
+}
+
+/// A place at which workers wait in vain.
+struct InVain {
+    /// Whether it is a futex without a name.
+    unnamed: bool,
+    why: Vain,
+    text: String,
 }
 
 /// Why nobody wakes the workers that wait at a place, the clearest first.
@@ -380,10 +389,12 @@ impl Facts<'_> {
 
     /// The name of the lock that is implemented with a futex.
     fn lock_of(&self, futex: ObjectId) -> String {
-        match self.names.objects.get(&futex.address.into()) {
-            Some(name) => format!("`{name}`"),
-            None => "a lock".into(),
-        }
+        self.lock(futex.address.into())
+    }
+
+    /// The name of the lock at an address.
+    pub fn lock(&self, address: u64) -> String {
+        self.names.objects.get(&address).map_or("a lock".into(), |name| format!("`{name}`"))
     }
 
     fn object(&self, place: ObjectId) -> String {
@@ -420,14 +431,15 @@ impl Facts<'_> {
         Vec::new()
     }
 
-    /// Whether it is a futex without a name.
-    fn is_unnamed(&self, place: ObjectId) -> bool {
-        place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into())
+    /// Why workers wait at a place in vain, if that is known.
+    fn waited_in_vain(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<InVain> {
+        let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
+        let (why, text) = self.notifications(place, unnamed, stuck)?;
+        Some(InVain { unnamed, why, text })
     }
 
     /// What the notifications did that workers wait for in vain.
-    fn notifications(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<(Vain, String)> {
-        let unnamed = self.is_unnamed(place);
+    fn notifications(&self, place: ObjectId, unnamed: bool, stuck: &[WorkerId]) -> Option<(Vain, String)> {
         let object = if unnamed { "a futex".to_string() } else { self.object(place) };
         if place.class == Class::Barrier {
             let (arrived, count) = self.runtime.arrived(place.address);
