@@ -51,24 +51,17 @@ pub fn run(
     // The results of other tests are reported all the same. An internal error is printed where it happens, and any other
     // one by the caller.
     let (mut is_internal, mut error) = (false, None);
-    // Whether all tests were explored.
-    let mut complete = true;
     for (number, to_run) in selected.tests.iter().enumerate() {
         if session.interrupted.load(Ordering::Relaxed) {
             run.not_run = Some(selected.tests.len() - number);
-            complete = false;
             break;
         }
         let finished = run.tests.len();
         match one(session, to_run, &mut run, &mut used, outputs, explore) {
-            Ok(Next::Test { failed }) if rules.fail_fast && failed => {
-                complete = number + 1 == selected.tests.len();
-                break;
-            }
+            Ok(Next::Test { failed }) if rules.fail_fast && failed => break,
             Ok(Next::Test { .. }) => {}
             Ok(Next::Interrupted) => {
                 run.not_run = Some(selected.tests.len() - number - 1);
-                complete = false;
                 break;
             }
             // A bug of this tool in one test says nothing about the next one; any other error would happen again.
@@ -80,20 +73,19 @@ pub fn run(
                 }
                 eprintln!("error: test {name}: {of_test:#}");
                 is_internal = true;
-                complete = false;
             }
             Err(of_test) => {
-                complete = false;
                 error = Some(of_test);
                 break;
             }
         }
     }
+    let all_tested = !is_internal && run.tests.len() + run.ignored.len() == selected.tests.len();
     let options = std::iter::once(&session.options).chain(session.own.values());
     let suppressions = options.flat_map(|options| &options.settings.detectors.races.suppressions);
     for rule in suppressions.map(ToString::to_string).collect::<BTreeSet<_>>() {
         // An iteration that was not executed could have met such a data race.
-        if complete && !used.contains(&rule) {
+        if all_tested && !used.contains(&rule) {
             eprintln!("note: no data race was met that {rule} suppresses");
         }
     }
