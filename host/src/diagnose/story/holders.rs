@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
                 let at = moment
                     .line
                     .as_ref()
-                    .map_or(String::new(), |line| format!(" ({})", super::why::place(line)));
+                    .map_or(String::new(), |line| format!(" ({})", super::words::place(line)));
                 format!(" since step {}{at}", moment.step)
             })
         };

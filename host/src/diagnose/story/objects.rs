@@ -2,7 +2,7 @@
 
 use super::moment::{Act, Moment, Places};
 use super::recorder::Recording;
-use super::{receivers, why};
+use super::{receivers, words};
 use crate::plural::amount;
 use crate::runtime::{ObjectId, Runtime};
 use crate::symbols::{SourceFrame, Sources, Variables};
@@ -53,7 +53,7 @@ impl Objects {
         match block.and_then(|block| Some((block, self.allocated.get(&block.allocated)?))) {
             Some((block, line)) => {
                 let size = amount(block.bytes);
-                format!("{} in a block of {size} that is allocated at {}", object.noun(), why::place(line))
+                format!("{} in a block of {size} that is allocated at {}", object.noun(), words::place(line))
             }
             None => object.title(),
         }

@@ -2,7 +2,7 @@
 //! may no longer be so the second time. In a minimised schedule no switch can be left out, so that the bug needs this one.
 
 use super::moment::{Act, Got, Moment};
-use super::why::{Facts, place};
+use super::words::{Names, place};
 use crate::symbols::SourceFrame;
 use coyote_strategies::OpKind;
 
@@ -17,9 +17,9 @@ struct Taken<'a> {
 }
 
 /// A sentence on the last such case in the schedule.
-pub fn taken_twice(facts: &Facts<'_>) -> Option<String> {
+pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<String> {
     let taken: Vec<Taken<'_>> =
-        facts.moments.iter().enumerate().filter_map(|(at, moment)| taken(at, moment)).collect();
+        moments.iter().enumerate().filter_map(|(at, moment)| taken(at, moment)).collect();
     let (first, other, second) = taken.iter().rev().find_map(|second| {
         let earlier = || {
             taken.iter().rev().filter(|earlier| earlier.at < second.at && earlier.address == second.address)
@@ -32,15 +32,15 @@ pub fn taken_twice(facts: &Facts<'_>) -> Option<String> {
         let other = earlier().find(|earlier| earlier.at > first.at && earlier.exclusive)?;
         (is_one_function && is_later).then_some((first, other, second))
     })?;
-    let lock = facts.lock(first.address);
-    let name = facts.name(first.moment.worker);
+    let lock = names.lock(first.address);
+    let name = (names.workers)(first.moment.worker);
     Some(format!(
         "{name} locks {lock} in step {} ({}) and again in step {} ({}), and in between {} locks it in step {} ({})",
         first.moment.step,
         place(first.line),
         second.moment.step,
         place(second.line),
-        facts.name(other.moment.worker),
+        (names.workers)(other.moment.worker),
         other.moment.step,
         place(other.line),
     ))

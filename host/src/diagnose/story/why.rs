@@ -8,7 +8,7 @@ use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
 use super::taken_twice::taken_twice;
 use super::tasks::Task;
-use super::words::Names;
+use super::words::{self, Names};
 use crate::evidence::{Evidence, RacingAccess, RacingAct};
 use crate::outcome::{Bug, BugKind};
 use crate::plural::amount;
@@ -16,7 +16,6 @@ use crate::runtime::{ObjectId, Request, Runtime};
 use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// The maximum number of places with suspended tasks that are told.
 const TASKS_MAX: usize = 8;
@@ -44,7 +43,9 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
         BugKind::Deadlock => deadlock(facts),
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
         BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
-            bug.worker.and_then(|worker| changed(worker, facts)).or_else(|| taken_twice(facts))
+            bug.worker
+                .and_then(|worker| changed(worker, facts))
+                .or_else(|| taken_twice(facts.moments, facts.names))
         }
         BugKind::DataRace => race(bug, facts),
         _ => None,
@@ -67,12 +68,12 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
 fn faults(facts: &Facts<'_>) -> Option<String> {
     let faults = facts.moments.iter().filter_map(|moment| match &moment.act {
         Act::Fault { name, how } => {
-            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
             let how = how.as_ref().map_or(String::new(), |how| format!(": {how}"));
             Some(format!("the fault `{name}` happens in step {}{at}{how}", moment.step))
         }
         Act::Stale(stale) => {
-            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
             Some(format!("step {}{at} {stale}", moment.step))
         }
         _ => None,
@@ -103,8 +104,8 @@ fn suspended(tasks: &[Task]) -> String {
     let function = super::short_name(&at.function);
     let within = if function == of { String::new() } else { format!(" in `{function}`") };
     let source = source.as_ref().map_or(String::new(), |source| format!(": `{source}`"));
-    let at = if at == begins { String::new() } else { format!(" at {}{within}", place(at)) };
-    let begins = place(begins);
+    let at = if at == begins { String::new() } else { format!(" at {}{within}", words::place(at)) };
+    let begins = words::place(begins);
     match tasks.len() {
         1 => format!("the task of `{of}` ({begins}) waits{at}{source}"),
         n => format!("{n} tasks of `{of}` ({begins}) wait{at}{source}"),
@@ -195,11 +196,11 @@ fn freed(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     let allocated = facts.moments.iter().find(|moment| moment.act == Act::Allocates);
     let freed = facts.moments.iter().rev().find(|moment| moment.act == Act::Frees)?;
     let block = match allocated.and_then(|moment| moment.line.as_ref()) {
-        Some(line) => format!("the block of {}", place(line)),
+        Some(line) => format!("the block of {}", words::place(line)),
         None => "the block".into(),
     };
     let by = bug.worker?;
-    let at = freed.line.as_ref().map_or(String::new(), |line| format!(" at {}", place(line)));
+    let at = freed.line.as_ref().map_or(String::new(), |line| format!(" at {}", words::place(line)));
     let then = match bug.kind {
         BugKind::DoubleFree => "frees it again",
         _ => "uses it afterwards",
@@ -242,7 +243,8 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
         _ if (second.address, second.bytes) == (first.address, first.bytes) => same.to_string(),
         _ => format!("a part of {same}"),
     };
-    let at = |line: Option<&SourceFrame>| line.map_or(String::new(), |line| format!(" ({})", place(line)));
+    let at =
+        |line: Option<&SourceFrame>| line.map_or(String::new(), |line| format!(" ({})", words::place(line)));
     let own = (facts.stacks)(second.worker);
     Some(format!(
         "{} {} {memory} in step {}{}, {} {} {}{}, and nothing orders the two",
@@ -264,7 +266,7 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
     let before: Vec<Touch<'_>> = touches(&facts.moments[..=at], read);
     let memory = match (facts.names.memory)(read) {
         Some(known) => format!("`{}`", known.name),
-        None => format!("what {} reads", place(facts.moments[at].line.as_ref()?)),
+        None => format!("what {} reads", words::place(facts.moments[at].line.as_ref()?)),
     };
     lost_update(&before, &memory, facts).or_else(|| changed_between(culprit, &before, &memory, facts))
 }
@@ -327,7 +329,7 @@ fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<
         facts.name(lost.moment.worker),
         lost.moment.step,
         writer.step,
-        place(line),
+        words::place(line),
     ))
 }
 
@@ -344,7 +346,7 @@ fn changed_between(
     // A write before, or only a read afterwards, proves little.
     let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
     let later = before[at..].iter().find(own)?.moment.step;
-    let line = other.line.as_ref().map_or(String::new(), |line| format!(" ({})", place(line)));
+    let line = other.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
     Some(format!(
         "{} changes {memory} in step {}{line}, between step {earlier} and step {later} of {}",
         facts.name(other.worker),
@@ -362,9 +364,9 @@ impl Facts<'_> {
     fn runs_tasks(&self, id: WorkerId) -> String {
         let own = (self.stacks)(id);
         let at = own.iter().find(|frame| frame.line.is_some());
-        let at = at.map_or(String::new(), |line| format!(" ({})", place(line)));
+        let at = at.map_or(String::new(), |line| format!(" ({})", words::place(line)));
         let name = self.name(id);
-        let mut places: Vec<String> = self.tasks.iter().map(|task| place(&task.at)).collect();
+        let mut places: Vec<String> = self.tasks.iter().map(|task| words::place(&task.at)).collect();
         places.dedup();
         let wait = match places.as_slice() {
             [] => "nobody is left to wake one".to_string(),
@@ -389,12 +391,7 @@ impl Facts<'_> {
 
     /// The name of the lock that is implemented with a futex.
     fn lock_of(&self, futex: ObjectId) -> String {
-        self.lock(futex.address.into())
-    }
-
-    /// The name of the lock at an address.
-    pub fn lock(&self, address: u64) -> String {
-        self.names.objects.get(&address).map_or("a lock".into(), |name| format!("`{name}`"))
+        self.names.lock(futex.address.into())
     }
 
     fn object(&self, place: ObjectId) -> String {
@@ -466,7 +463,7 @@ impl Facts<'_> {
             let waiter = *waiters.first()?;
             let line = last_wait(waiter)?.line.as_ref()?;
             let text =
-                format!("{} waits at {}, and nobody wakes it there", self.name(waiter), self::place(line));
+                format!("{} waits at {}, and nobody wakes it there", self.name(waiter), words::place(line));
             return Some((Vain::Unknown, text));
         }
         let Some(last) = all.iter().rev().find(|moment| notifies(moment)) else {
@@ -474,7 +471,7 @@ impl Facts<'_> {
             let text = format!("{who} waits for {object}, which is never notified in this schedule");
             return Some((Vain::Never, text));
         };
-        let at = last.line.as_ref().map_or(String::new(), |line| format!(" ({})", self::place(line)));
+        let at = last.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
         if last.wakes.is_empty() {
             let since = waiters.iter().copied().find(|id| waits(*id).is_some_and(|step| step > last.step))?;
             let text = format!(
@@ -559,9 +556,9 @@ impl Facts<'_> {
                  can reach a worker that it is of no use to",
                 self.object(place),
                 super::short_name(&a.function),
-                self::place(a),
+                words::place(a),
                 super::short_name(&b.function),
-                self::place(b),
+                words::place(b),
             ));
         }
         None
@@ -572,13 +569,4 @@ impl Facts<'_> {
 fn differ<'a>(a: &'a [SourceFrame], b: &'a [SourceFrame]) -> Option<(&'a SourceFrame, &'a SourceFrame)> {
     // Compares lines, since generic functions have several names.
     a.iter().zip(b).find(|(a, b)| (&a.file, a.line) != (&b.file, b.line))
-}
-
-/// `lib.rs:82`.
-pub fn place(frame: &SourceFrame) -> String {
-    let file = frame.file.as_deref().and_then(|file| Path::new(file).file_name());
-    match (file, frame.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
-        _ => super::short_name(&frame.function),
-    }
 }

@@ -3,9 +3,10 @@
 use super::moment::{Act, Got, SharedAccess};
 use super::rows::Group;
 use crate::plural::amount;
-use crate::symbols::{Encoding, MemoryName};
+use crate::symbols::{Encoding, MemoryName, SourceFrame};
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The text for a null pointer.
 const NULL: &str = "null";
@@ -17,6 +18,22 @@ pub struct Names<'a> {
     /// The name of the memory of an access.
     pub memory: &'a dyn Fn(&SharedAccess) -> Option<MemoryName>,
     pub workers: &'a dyn Fn(WorkerId) -> String,
+}
+
+impl Names<'_> {
+    /// The name of the lock at an address.
+    pub fn lock(&self, address: u64) -> String {
+        self.objects.get(&address).map_or("a lock".into(), |name| format!("`{name}`"))
+    }
+}
+
+/// `lib.rs:82`.
+pub fn place(frame: &SourceFrame) -> String {
+    let file = frame.file.as_deref().and_then(|file| Path::new(file).file_name());
+    match (file, frame.line) {
+        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
+        _ => super::short_name(&frame.function),
+    }
 }
 
 /// A row's text. `source`: the text of its line, shown if names do not say enough.
