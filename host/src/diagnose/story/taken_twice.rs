@@ -1,7 +1,7 @@
 //! A lock that a worker takes twice in one function, with another worker in between: what the function found the first time
 //! may no longer be so the second time. In a minimised schedule no switch can be left out, so that the bug needs this one.
 
-use super::moment::{Act, Got, Moment};
+use super::moment::{Act, Got, Moment, is_same_line};
 use super::words::{Names, place};
 use crate::symbols::SourceFrame;
 use coyote_strategies::OpKind;
@@ -29,7 +29,10 @@ pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<String> {
             (&first.line.function, &first.line.file) == (&second.line.function, &second.line.file);
         // Otherwise it is another round of a loop, or another call.
         let is_later = first.line.line < second.line.line;
-        let other = earlier().find(|earlier| earlier.at > first.at && earlier.exclusive)?;
+        let others = || earlier().filter(|earlier| earlier.at > first.at && earlier.exclusive);
+        // Best the one that did the same.
+        let same = others().find(|other| is_same_line(other.line, second.line));
+        let other = same.or_else(|| others().next())?;
         (is_one_function && is_later).then_some((first, other, second))
     })?;
     let lock = names.lock(first.address);
