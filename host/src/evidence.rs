@@ -18,6 +18,7 @@ pub use liveness::{HotMonitor, HotWhen, RoundEvidence, RoundKind};
 pub use racing::{RaceRemark, RacingAccess, RacingAct};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+pub use words::Naming;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -35,7 +35,7 @@ impl Draft {
             trace: format!("traces/{name}"),
             test: test.to_string(),
             kind: found.bug.kind.name().into(),
-            message: found.bug.message(),
+            message: found.message(),
         };
         self.bugs.borrow_mut().push((bug, found.trace.to_text().into_bytes()));
     }

@@ -3,11 +3,47 @@
 use super::{
     Act, Block, BugKind, Evidence, HeapAccess, Misuse, ObjectState, RacingAccess, StackAccess, Trap,
 };
+use crate::object_id::ObjectId;
 use crate::plural::{amount, counted};
+
+/// How memory and objects are called in a sentence.
+pub struct Naming<'a> {
+    /// The name of these bytes, if it is known.
+    pub memory: &'a dyn Fn(u32, u32) -> Option<String>,
+    /// What a sync object is called.
+    pub object: &'a dyn Fn(ObjectId) -> String,
+}
+
+impl Naming<'static> {
+    /// By sizes and addresses.
+    pub const BY_ADDRESS: Naming<'static> = Naming { memory: &|_, _| None, object: &|object| object.title() };
+}
+
+impl Naming<'_> {
+    fn accessed(&self, access: &RacingAccess) -> String {
+        if let Some(object) = access.object() {
+            return format!("the {}", (self.object)(object));
+        }
+        let name = (self.memory)(access.address, access.bytes).map(|name| format!("`{name}`"));
+        name.unwrap_or_else(|| format!("{} at {:#x}", amount(access.bytes), access.address))
+    }
+
+    fn race(&self, first: &RacingAccess, second: &RacingAccess) -> String {
+        let (this, other) = (self.accessed(second), self.accessed(first));
+        let of = if this == other { String::new() } else { format!(" of {other}") };
+        let (act, before, by) = (second.act.noun(), first.act.noun(), &first.title);
+        format!("{act} of {this}, which nothing orders with the {before}{of} by {by}")
+    }
+}
 
 impl Evidence {
     /// One sentence for the user, without the worker.
     pub fn message(&self) -> String {
+        self.sentence(&Naming::BY_ADDRESS)
+    }
+
+    /// As [`Evidence::message`], with names from the program's source.
+    pub fn sentence(&self, naming: &Naming<'_>) -> String {
         match self {
             Evidence::Said(text) => text.clone(),
             Evidence::Deadlock { blocked: 1 } => "1 worker is blocked and nobody is left to wake it".into(),
@@ -32,7 +68,7 @@ impl Evidence {
             }
             Evidence::Trap(trap) => trap.message(),
             Evidence::StackTooSmall => "the worker's stack is too small".into(),
-            Evidence::Misuse(misuse) => misuse.message(),
+            Evidence::Misuse(misuse) => misuse.message(naming),
             Evidence::ExitCode(code) => format!("the program ended with exit code {code}"),
             Evidence::TestFailed => "the test function returned a failure".into(),
             Evidence::Uncaught(None) => {
@@ -43,21 +79,7 @@ impl Evidence {
             Evidence::HeapAccess(access) => access.message(),
             Evidence::StackAccess(access) => access.message(),
             Evidence::Free { address, block } => block.freed_wrongly(*address),
-            Evidence::Race { first, second } => {
-                let RacingAccess { act, address, .. } = second;
-                let (size, other) = (second.accessed(), first.accessed());
-                let place = if first.address == *address {
-                    String::new()
-                } else {
-                    format!(" at {:#x}", first.address)
-                };
-                format!(
-                    "{} of {size} at {address:#x}, which nothing orders with the {} of {other}{place} by {}",
-                    act.noun(),
-                    first.act.noun(),
-                    first.title
-                )
-            }
+            Evidence::Race { first, second } => naming.race(first, second),
             Evidence::Hot(monitor) => monitor.message(),
             Evidence::Round(round) => round.message(),
             Evidence::Leak { blocks: 1, first_bytes, .. } => {
@@ -126,7 +148,7 @@ impl Trap {
 }
 
 impl Misuse {
-    fn message(&self) -> String {
+    fn message(&self, naming: &Naming<'_>) -> String {
         let Misuse::Object { act, place, state } = self else {
             return match self {
                 Misuse::JoinOfNobody { handle } => format!("join of worker {handle}, which does not exist"),
@@ -160,7 +182,7 @@ impl Misuse {
             }
             ObjectState::Uninitialised => "which was not initialised".into(),
         };
-        format!("{act} the {}, {state}", place.title())
+        format!("{act} the {}, {state}", (naming.object)(*place))
     }
 
     fn word(&self) -> &'static str {

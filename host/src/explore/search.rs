@@ -18,7 +18,7 @@ use crate::diagnose::SourceLines;
 use crate::execution::Execution;
 use crate::machine::scheduler::Looks;
 use crate::outcome::{Bug, BugKind, Outcome};
-use crate::results::{Done, Incidents, IterationNotes, KnownBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{Done, Incidents, IterationNotes, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::seen::Seen;
@@ -378,10 +378,6 @@ fn conclude(
     let before = state.resumed.as_ref().map(|resumed| &resumed.done);
     let limits = limits.sum::<u64>() + before.map_or(0, Done::at_limits);
     result.statistics.buggy = counts.bugs.saturating_sub(limits);
-    if let (Some(distinct), Some(before)) = (&mut result.statistics.distinct_bugs, before) {
-        let is_new = |known: &&KnownBug| result.bugs.iter().all(|bug| bug.identity.short() != known.identity);
-        *distinct += before.bugs.iter().filter(|known| !known.is_limit()).filter(is_new).count() as u64;
-    }
     result.elapsed = started.elapsed();
     result.search = Some(SearchSummary {
         counts,
@@ -391,5 +387,9 @@ fn conclude(
         frontier,
         resumed: state.resumed,
     });
+    let others = result.other_bugs_before().count() as u64;
+    if let Some(distinct) = &mut result.statistics.distinct_bugs {
+        *distinct += others;
+    }
     Ok(result)
 }

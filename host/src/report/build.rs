@@ -89,7 +89,7 @@ impl Builder<'_> {
         BugReport {
             kind: found.bug.kind,
             identity: found.identity.short(),
-            message: found.bug.message(),
+            message: found.message(),
             iteration: found.iteration,
             found_by: found.by.clone(),
             count: found.count,

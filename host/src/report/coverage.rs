@@ -1,7 +1,7 @@
 //! The coverage of a search: what it visited, and what it left out.
 
 use crate::plural::counted;
-use crate::results::{FoundBug, KnownBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -47,17 +47,15 @@ impl Coverage {
 }
 
 fn bugs(result: &TestResult, search: &SearchSummary) -> &'static str {
-    let before: Vec<&KnownBug> = search.bugs_before().collect();
-    let is_other = |known: &&KnownBug| result.bugs.iter().all(|bug| bug.identity.short() != known.identity);
     match result.bugs.as_slice() {
         [] if result.is_buggy() => "with bugs that were found before",
-        [] if !before.is_empty() => "with no verdict on some",
+        [] if search.bugs_before().next().is_some() => "with no verdict on some",
         [] => "no bug",
         bugs if bugs.iter().all(FoundBug::is_limit) => match result.is_buggy() {
             true => "with bugs that were found before, and no verdict on those above",
             false => "with no verdict on those above",
         },
-        _ if before.iter().any(|known| !known.is_limit() && is_other(known)) => {
+        _ if result.other_bugs_before().next().is_some() => {
             "with the bugs above and others that were found before"
         }
         _ => "with the bugs above",

@@ -159,8 +159,8 @@ impl TestReport {
         executions > 0 && fair + unfair == executions
     }
 
-    /// The bugs that earlier runs of a resumed search have found, and this one has not; without limits of this tool.
-    pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
+    /// As [`TestResult::other_bugs_before`](crate::results::TestResult::other_bugs_before).
+    pub fn other_bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
         let known = self.search.iter().flat_map(SearchSummary::bugs_before);
         known.filter(|known| !known.is_limit() && self.bugs.iter().all(|bug| bug.identity != known.identity))
     }

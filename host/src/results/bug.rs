@@ -84,6 +84,12 @@ impl FoundBug {
         self.bug.kind == BugKind::Limit
     }
 
+    /// One sentence for the user, without the worker, with names from the program's source if they are known.
+    pub fn message(&self) -> String {
+        let named = self.story.as_ref().and_then(|story| story.message.clone());
+        named.unwrap_or_else(|| self.bug.message())
+    }
+
     /// Adds the count of an equal bug, keeps the simpler of the two traces, and returns the other one. Which one is
     /// kept does not depend on the order of the calls.
     pub(super) fn unite(&mut self, mut other: FoundBug) -> FoundBug {

@@ -439,6 +439,13 @@ impl TestResult {
         self.bugs.iter().any(|bug| !bug.is_limit()) || before.is_some_and(|resumed| resumed.done.buggy() > 0)
     }
 
+    /// The bugs that earlier runs found and this one did not meet, without limits of this tool.
+    pub fn other_bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
+        let known = self.search.iter().flat_map(SearchSummary::bugs_before);
+        let is_met = |known: &KnownBug| self.bugs.iter().any(|bug| bug.identity.short() == known.identity);
+        known.filter(move |known| !known.is_limit() && !is_met(known))
+    }
+
     /// Adds an iteration that the result does not cover yet.
     pub fn absorb(&mut self, iteration: IterationResult) {
         let IterationResult {

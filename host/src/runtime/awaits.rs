@@ -79,15 +79,21 @@ impl Runtime {
 
     /// [`Runtime::awaited`] in words.
     pub fn awaited_text(&self, id: WorkerId) -> String {
-        let known = self.awaited(id).iter().filter(|awaited| !awaited.what.is_empty());
+        let known = || self.awaited(id).iter().filter(|awaited| !awaited.what.is_empty());
         let mut texts: Vec<String> = Vec::new();
-        for awaited in known {
-            // A place within the SDK tells a reader nothing.
-            let what = match awaited.what.split_once(" made at ") {
-                Some((what, place)) if library_file(place).is_some() => what,
-                _ => &awaited.what,
+        for awaited in known() {
+            let (what, place) = match awaited.what.split_once(" made at ") {
+                // A place within the SDK tells a reader nothing.
+                Some((what, place)) => (what, Some(place).filter(|place| library_file(place).is_none())),
+                None => (&*awaited.what, None),
             };
-            let text = format!("the {what} at {:#x}", awaited.object);
+            let is_only =
+                || known().all(|other| (other.object == awaited.object) == (other.what == awaited.what));
+            let text = match place {
+                Some(place) if is_only() => format!("the {what} made at {place}"),
+                Some(place) => format!("the {what} at {:#x} made at {place}", awaited.object),
+                None => format!("the {what} at {:#x}", awaited.object),
+            };
             if !texts.contains(&text) {
                 texts.push(text);
             }

@@ -92,7 +92,7 @@ impl<'a> Attempts<'a> {
         if !self.tried.insert(hasher.finish()) {
             return Ok(None);
         }
-        self.run_below(Guided::new(Arc::new(edited)).up_to(best.weight), 0, Some(best))
+        self.run_below(Guided::new(Arc::new(edited)), 0, Some(best))
     }
 
     /// Executes a schedule; `number` selects one of its random ends. `None`: it does not end with the bug, or a limit is
@@ -112,6 +112,10 @@ impl<'a> Attempts<'a> {
             return Ok(None);
         }
         self.executed += 1;
+        let guided = match best {
+            Some(best) => guided.up_to(best.weight),
+            None => guided,
+        };
         let weight = guided.weight();
         let outcome = run(self.execution, Box::new(guided), number)?;
         self.steps_left = self.steps_left.saturating_sub(self.execution.runtime().steps().max(1));

@@ -44,12 +44,13 @@ const SOURCES: [&str; 15] = [
 
 /// Packages that run Rust's tasks or jobs, with their drivers. What a task does is in the program's own functions, which these
 /// call.
-const RUNTIMES: [&str; 17] = [
+const RUNTIMES: [&str; 18] = [
     "async-executor",
     "async-io",
     "async-std",
     "async-task",
     "blocking",
+    "futures-channel",
     "futures-core",
     "futures-executor",
     "futures-task",

@@ -116,6 +116,7 @@ mod regressions;
 mod relation;
 mod reports;
 mod results;
+mod resumed;
 mod runtime;
 mod rust_limits;
 mod search;

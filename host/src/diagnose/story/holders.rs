@@ -10,6 +10,7 @@ use super::lock_words::{LockWord, rwlock_holders};
 use super::moment::{Moment, SharedAccess};
 use super::recorder::RawAccess;
 use super::why::Facts;
+use super::words::in_brackets;
 use crate::runtime::{ObjectId, Request};
 use crate::symbols::without_generics;
 use coyote_strategies::{Class, WorkerId};
@@ -122,11 +123,7 @@ impl<'a> Facts<'a> {
         let holders = self.holders(id);
         let since = |holder: &Holder<'_>| {
             holder.took.map_or(String::new(), |moment| {
-                let at = moment
-                    .line
-                    .as_ref()
-                    .map_or(String::new(), |line| format!(" ({})", super::words::place(line)));
-                format!(" since step {}{at}", moment.step)
+                format!(" since step {}{}", moment.step, in_brackets(moment.line.as_ref()))
             })
         };
         let inferred =

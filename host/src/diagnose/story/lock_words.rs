@@ -89,13 +89,16 @@ pub fn rwlock_holders(steps: &[RawStep], address: u64) -> Option<Vec<(WorkerId, 
                 holders.clear();
                 continue;
             }
-            let (before, after) = (raw.before? & COUNT, raw.after? & COUNT);
-            match (before, after) {
-                _ if before == after => {}
-                (_, 0) => holders.clear(),
-                (0, COUNT) | (COUNT, 1) => holders = vec![(step.worker, step.number)],
-                _ if after == before + 1 => holders.push((step.worker, step.number)),
-                _ if before == after + 1 => {
+            let (before, after) = (raw.before?, raw.after?);
+            let holder = (step.worker, step.number);
+            match (LockWord::Rwlock.takes(before, after), before & COUNT, after & COUNT) {
+                (Some(true), ..) => holders = vec![holder],
+                (Some(false), ..) => holders.push(holder),
+                (None, before, after) if before == after => {}
+                (None, _, 0) => holders.clear(),
+                // A writer becomes a reader.
+                (None, COUNT, 1) => holders = vec![holder],
+                (None, before, after) if before == after + 1 => {
                     let own = holders.iter().rposition(|(worker, _)| *worker == step.worker)?;
                     holders.remove(own);
                 }

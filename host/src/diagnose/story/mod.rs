@@ -5,7 +5,7 @@
 //! - `rows`: the important ones, with folded loops.
 //! - `tasks`: where suspended tasks wait, by the last stores to their `states`.
 //! - `why`: what the schedule proves about the cause; `taken_twice`: a lock that a function takes twice, with another
-//!   worker in between.
+//!   worker in between; `values_read`: what the failing worker read, and what it reads in a passing schedule.
 //! - `holders`: which workers hold what others wait for.
 //! - `history`: all steps, and happens-before between them.
 //! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
@@ -23,11 +23,12 @@ mod rows;
 mod states;
 mod taken_twice;
 mod tasks;
+mod values_read;
 mod why;
 mod words;
 
 use crate::artifact::Artifact;
-use crate::evidence::{Evidence, Misuse};
+use crate::evidence::{Evidence, Misuse, Naming};
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
@@ -38,11 +39,11 @@ use crate::symbols::{
     self, Coroutines, SourceFrame, Sources, Symbols, Variables, is_library, without_generics,
 };
 use crate::trace::Trace;
-use coyote_strategies::{WorkerId, WorkerState};
+use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
 use history::Material;
 use moment::{Places, Subject};
 use objects::Objects;
-use recorder::Recorder;
+use recorder::{Recorder, Recording};
 use rows::Group;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,13 +83,16 @@ impl Teller {
     pub fn tell(&mut self, execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
         let trace = &found.trace;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
-        let (recorder, recorded) = Recorder::new(self.with_history);
-        let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
-        let recording = recorded.take();
-        let Outcome::Bug(bug) = &replayed.outcome else { return Ok(()) };
-        if !replayed.reproduces(trace) || recording.too_long {
+        let passing = match &found.explanation.passing {
+            Some(passing) if why::may_follow_from_values(found.bug.kind) => {
+                record(execution, &passing.trace, false)?.map(|(_, recording)| (recording, named(execution)))
+            }
+            _ => None,
+        };
+        let Some((Outcome::Bug(bug), recording)) = record(execution, trace, self.with_history)? else {
             return Ok(());
-        }
+        };
+        let bug = &bug;
         let Teller { symbols, variables, coroutines, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
@@ -103,30 +107,23 @@ impl Teller {
             memory: &|access| variables.at(access.raw.address, access.raw.bytes),
             workers: &name,
         };
+        let read = bug.worker.filter(|_| why::may_follow_from_values(bug.kind)).map(|reader| {
+            let failing = values_read::reads(&recording, reader, &mut places, &name);
+            let passing = passing.as_ref().and_then(|(recording, workers)| {
+                let path = &runtime.worker(reader).path;
+                let reader = WorkerId(workers.iter().position(|(other, _)| other == path)? as u32);
+                let name = |id: WorkerId| workers[id.index()].1.clone();
+                Some(values_read::reads(recording, reader, &mut places, &name))
+            });
+            values_read::sentence(reader, &failing, passing.as_deref(), &names)
+        });
         let mut ends = ends(execution, bug, &mut places, &names, sources);
         let (groups, left_out) = rows::rows(&moments, ends.len());
         if groups.is_empty() {
             // Without rows, the verdict already says this.
             ends.clear();
         }
-        let mut workers: Vec<WorkerId> = groups.iter().map(|group| group.worker).collect();
-        workers.extend(ends.iter().map(|(worker, _)| *worker));
-        workers.sort();
-        workers.dedup();
-        let column = |id: WorkerId| workers.iter().position(|worker| *worker == id);
-        let mut rows: Vec<StoryRow> = Vec::new();
-        for group in &groups {
-            let mut row = row(group, &names, sources);
-            row.worker = column(group.worker).expect("it is in a row");
-            let wakes = group.moments.iter().flat_map(|moment| &moment.wakes);
-            row.wakes = wakes.filter_map(|id| column(*id)).collect();
-            row.decisive =
-                decisive.is_some_and(|step| row.steps.is_some_and(|(a, b)| (a..=b).contains(&step)));
-            rows.push(row);
-        }
-        for (worker, row) in ends {
-            rows.push(StoryRow { worker: column(worker).expect("it is in a row"), ..row });
-        }
+        let (workers, rows) = table(&groups, ends, decisive, &names, sources);
         let workers = workers.into_iter().map(|id| StoryWorker { title: runtime.title(id), name: name(id) });
         let workers = workers.collect();
         if *with_history {
@@ -163,18 +160,18 @@ impl Teller {
             innermost: &innermost,
             for_tasks: &for_tasks,
             tasks: &tasks,
+            read: read.flatten(),
         };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
-        found.story = Some(Story { why, structure, workers, rows, left_out });
-        let changed: Vec<&str> = sources.changed().collect();
-        if !changed.is_empty() {
-            let (files, were) = (changed.join(", "), if changed.len() == 1 { "was" } else { "were" });
-            let note = format!("{files} {were} changed after the module was built: its text is left out");
-            let notes = &mut found.post_mortem.notes;
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
+        let naming = Naming {
+            memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
+            object: &|object| objects.title(runtime, object),
+        };
+        let message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
+        found.story = Some(Story { message, why, structure, workers, rows, left_out });
+        let notes = &mut found.post_mortem.notes;
+        let news = changed(sources).filter(|note| !notes.contains(note));
+        notes.extend(news);
         let spins =
             |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
         for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
@@ -191,6 +188,54 @@ impl Teller {
         }
         Ok(())
     }
+}
+
+/// Executes a trace once more and records it. `None` if it ends otherwise, or has too many steps.
+fn record(
+    execution: &mut Execution,
+    trace: &Trace,
+    with_order: bool,
+) -> Result<Option<(Outcome, Recording)>, MachineError> {
+    let (recorder, recorded) = Recorder::new(with_order);
+    let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
+    let recording = recorded.take();
+    let is_whole = replayed.reproduces(trace) && !recording.too_long;
+    Ok(is_whole.then_some((replayed.outcome, recording)))
+}
+
+/// The workers of the execution that has just ended, by number: their paths and names.
+fn named(execution: &Execution) -> Vec<(WorkerPath, String)> {
+    let runtime = execution.runtime();
+    let ids = (0..runtime.workers().len() as u32).map(WorkerId);
+    ids.map(|id| (runtime.worker(id).path.clone(), name(runtime, id))).collect()
+}
+
+/// The workers that have rows, and the rows. `ends`: rows for what is never executed; `decisive`: the decisive step.
+fn table(
+    groups: &[Group],
+    ends: Vec<(WorkerId, StoryRow)>,
+    decisive: Option<u64>,
+    names: &Names<'_>,
+    sources: &mut Sources,
+) -> (Vec<WorkerId>, Vec<StoryRow>) {
+    let all = groups.iter().map(|group| group.worker).chain(ends.iter().map(|(worker, _)| *worker));
+    let workers: BTreeSet<WorkerId> = all.collect();
+    let workers: Vec<WorkerId> = workers.into_iter().collect();
+    let column = |id: WorkerId| workers.iter().position(|worker| *worker == id);
+    let of_group = |group: &Group| {
+        let row = row(group, names, sources);
+        let wakes = group.moments.iter().flat_map(|moment| &moment.wakes);
+        StoryRow {
+            worker: column(group.worker).expect("it is in a row"),
+            wakes: wakes.filter_map(|id| column(*id)).collect(),
+            decisive: decisive.is_some_and(|step| row.steps.is_some_and(|(a, b)| (a..=b).contains(&step))),
+            ..row
+        }
+    };
+    let mut rows: Vec<StoryRow> = groups.iter().map(of_group).collect();
+    let of_end = |(id, row)| StoryRow { worker: column(id).expect("it is in a row"), ..row };
+    rows.extend(ends.into_iter().map(of_end));
+    (workers, rows)
 }
 
 fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
@@ -225,16 +270,12 @@ pub(crate) fn object_names(
     variables: &Variables,
     sources: &mut Sources,
 ) -> Result<BTreeMap<u64, String>, MachineError> {
-    let (recorder, recorded) = Recorder::new(false);
-    let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
-    let recording = recorded.take();
-    let Outcome::Bug(bug) = &replayed.outcome else { return Ok(BTreeMap::new()) };
-    if !replayed.reproduces(trace) || recording.too_long {
+    let Some((Outcome::Bug(bug), recording)) = record(execution, trace, false)? else {
         return Ok(BTreeMap::new());
-    }
+    };
     let mut places = Places::new(symbols);
     let failed_calls = &execution.runtime().failed_calls;
-    let subject = subject(execution, bug, &BTreeSet::new());
+    let subject = subject(execution, &bug, &BTreeSet::new());
     let moments = moment::moments(&recording, &mut places, &subject, failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
@@ -244,6 +285,15 @@ fn is_futex_wait(function: &str) -> bool {
     let name = short_name(function);
     ["futex_wait", "memory_atomic_wait32", "emscripten_futex_wait"].contains(&name.as_str())
         || ["__timedwait", "__timedwait_cp", "__wait", "__futexwait"].contains(&name.as_str())
+}
+
+/// A note on sources that are no longer those of the module.
+fn changed(sources: &Sources) -> Option<String> {
+    let changed: Vec<&str> = sources.changed().collect();
+    let were = if changed.len() == 1 { "was" } else { "were" };
+    let files = changed.join(", ");
+    let note = format!("{files} {were} changed after the module was built: its text is left out");
+    (!changed.is_empty()).then_some(note)
 }
 
 /// The text of a source line.

@@ -170,7 +170,7 @@ impl<'a> Places<'a> {
 
     /// Whether an access is in the guest's own code: only functions that wrap an access, which are calls in code
     /// without optimisation, may be inside it. `stack`: the place of the access, followed by its callers.
-    fn is_direct(&mut self, mut stack: impl Iterator<Item = Location>) -> bool {
+    pub fn is_direct(&mut self, mut stack: impl Iterator<Item = Location>) -> bool {
         let inner = stack.find_map(|location| {
             let frames = self.at(location);
             frames.iter().find(|frame| !is_atomic_wrapper(frame)).cloned()

@@ -35,6 +35,14 @@ pub struct Facts<'a> {
     pub for_tasks: &'a BTreeSet<WorkerId>,
     /// The tasks that are suspended, if all workers wait.
     pub tasks: &'a [Task],
+    /// The sentence on the value that the failing worker read.
+    pub read: Option<String>,
+}
+
+/// Whether the values that a worker read may explain a bug of this kind.
+pub fn may_follow_from_values(kind: BugKind) -> bool {
+    use BugKind::*;
+    matches!(kind, Assertion | Panic | Trap | UncaughtException | ExitCode | HeapOverflow | InvalidFree)
 }
 
 /// The sentence that follows the verdict.
@@ -42,10 +50,10 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
     let sentence = match bug.kind {
         BugKind::Deadlock => deadlock(facts),
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
-        BugKind::Assertion | BugKind::Panic | BugKind::Trap | BugKind::ExitCode | BugKind::HeapOverflow => {
-            bug.worker
-                .and_then(|worker| changed(worker, facts))
-                .or_else(|| taken_twice(facts.moments, facts.names))
+        kind if may_follow_from_values(kind) => {
+            let changed = bug.worker.and_then(|worker| changed(worker, facts));
+            let twice = || taken_twice(facts.moments, facts.names);
+            changed.or_else(twice).or_else(|| facts.read.clone())
         }
         BugKind::DataRace => race(bug, facts),
         _ => None,
@@ -68,12 +76,12 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
 fn faults(facts: &Facts<'_>) -> Option<String> {
     let faults = facts.moments.iter().filter_map(|moment| match &moment.act {
         Act::Fault { name, how } => {
-            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
+            let at = words::in_brackets(moment.line.as_ref());
             let how = how.as_ref().map_or(String::new(), |how| format!(": {how}"));
             Some(format!("the fault `{name}` happens in step {}{at}{how}", moment.step))
         }
         Act::Stale(stale) => {
-            let at = moment.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
+            let at = words::in_brackets(moment.line.as_ref());
             Some(format!("step {}{at} {stale}", moment.step))
         }
         _ => None,
@@ -146,7 +154,8 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     }
     if let Some(task) = stuck.iter().copied().find(|id| !facts.runtime.awaited(*id).is_empty()) {
         let what = facts.runtime.awaited_text(task);
-        return Some(format!("{} awaits {what}, and nobody is left to wake it", facts.name(task)));
+        let at = facts.place_of(task);
+        return Some(format!("{} awaits {what}{at}, and nobody is left to wake it", facts.name(task)));
     }
     let on_socket = |id: &WorkerId| facts.runtime.awaited_sockets(*id).filter(|what| !what.is_empty());
     if let Some((id, what)) = stuck.iter().find_map(|id| Some((*id, on_socket(id)?))) {
@@ -243,19 +252,16 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
         _ if (second.address, second.bytes) == (first.address, first.bytes) => same.to_string(),
         _ => format!("a part of {same}"),
     };
-    let at =
-        |line: Option<&SourceFrame>| line.map_or(String::new(), |line| format!(" ({})", words::place(line)));
-    let own = (facts.stacks)(second.worker);
     Some(format!(
         "{} {} {memory} in step {}{}, {} {} {}{}, and nothing orders the two",
         facts.name(first.worker),
         first.act.verb(),
         first.step,
-        at(earlier.line.as_ref()),
+        words::in_brackets(earlier.line.as_ref()),
         facts.name(second.worker),
         second.act.verb(),
         same,
-        at(own.iter().find(|frame| frame.line.is_some())),
+        facts.place_of(second.worker),
     ))
 }
 
@@ -346,7 +352,7 @@ fn changed_between(
     // A write before, or only a read afterwards, proves little.
     let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
     let later = before[at..].iter().find(own)?.moment.step;
-    let line = other.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
+    let line = words::in_brackets(other.line.as_ref());
     Some(format!(
         "{} changes {memory} in step {}{line}, between step {earlier} and step {later} of {}",
         facts.name(other.worker),
@@ -360,12 +366,15 @@ impl Facts<'_> {
         (self.names.workers)(id)
     }
 
+    /// The guest's own line in which a worker is, in brackets; or nothing.
+    fn place_of(&self, id: WorkerId) -> String {
+        let own = (self.stacks)(id);
+        words::in_brackets(own.iter().find(|frame| frame.line.is_some()))
+    }
+
     /// The sentence on a worker whose tasks all wait.
     fn runs_tasks(&self, id: WorkerId) -> String {
-        let own = (self.stacks)(id);
-        let at = own.iter().find(|frame| frame.line.is_some());
-        let at = at.map_or(String::new(), |line| format!(" ({})", words::place(line)));
-        let name = self.name(id);
+        let (name, at) = (self.name(id), self.place_of(id));
         let mut places: Vec<String> = self.tasks.iter().map(|task| words::place(&task.at)).collect();
         places.dedup();
         let wait = match places.as_slice() {
@@ -471,7 +480,7 @@ impl Facts<'_> {
             let text = format!("{who} waits for {object}, which is never notified in this schedule");
             return Some((Vain::Never, text));
         };
-        let at = last.line.as_ref().map_or(String::new(), |line| format!(" ({})", words::place(line)));
+        let at = words::in_brackets(last.line.as_ref());
         if last.wakes.is_empty() {
             let since = waiters.iter().copied().find(|id| waits(*id).is_some_and(|step| step > last.step))?;
             let text = format!(

@@ -11,6 +11,9 @@ use std::path::Path;
 /// The text for a null pointer.
 const NULL: &str = "null";
 
+/// The text for any other pointer.
+pub const NOT_NULL: &str = "not null";
+
 /// Names of objects, memory and workers. Addresses are not shown: the source describes what has no name.
 pub struct Names<'a> {
     /// Names of sync objects.
@@ -34,6 +37,11 @@ pub fn place(frame: &SourceFrame) -> String {
         (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
         _ => super::short_name(&frame.function),
     }
+}
+
+/// ` (lib.rs:82)`, or nothing.
+pub fn in_brackets(frame: Option<&SourceFrame>) -> String {
+    frame.map_or(String::new(), |frame| format!(" ({})", place(frame)))
 }
 
 /// A row's text. `source`: the text of its line, shown if names do not say enough.
@@ -216,6 +224,14 @@ pub fn access(access: &SharedAccess, names: &Names<'_>) -> (String, String) {
     }
 }
 
+/// The value that an access reads, if it means something to a reader.
+pub fn value(access: &SharedAccess, names: &Names<'_>) -> Option<String> {
+    let encoding = (names.memory)(access).map_or(Encoding::Unknown, |known| known.encoding);
+    let raw = &access.raw;
+    let is_address = encoding == Encoding::Unknown && raw.pointers;
+    raw.before.filter(|_| !is_address).and_then(|value| number(value, raw.bytes, encoding))
+}
+
 fn verb(piece: &[&SharedAccess], name: &str) -> String {
     let (reads, writes) = (piece.iter().any(|a| a.raw.reads), piece.iter().any(|a| a.raw.writes));
     match (reads, writes) {
@@ -266,7 +282,7 @@ fn number(value: u64, bytes: u32, encoding: Encoding) -> Option<String> {
             1 => "true".into(),
             n => n.to_string(),
         }),
-        Encoding::Pointer => Some(if value == 0 { NULL.into() } else { "not null".into() }),
+        Encoding::Pointer => Some(if value == 0 { NULL.into() } else { NOT_NULL.into() }),
         Encoding::Other => None,
         // Most such numbers are small negative ones.
         Encoding::Unknown if (-1_000_000..0).contains(&signed) && bytes >= 4 => Some(signed.to_string()),

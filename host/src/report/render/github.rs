@@ -63,7 +63,7 @@ fn annotations(test: &TestReport, folder: &Folder) -> Vec<String> {
         };
         command(level, bug.place.as_ref().map(|place| (place, folder)), &title, &message)
     });
-    let before = test.bugs_before().map(|bug| {
+    let before = test.other_bugs_before().map(|bug| {
         let title = format!("{} in test {}", bug.kind, test.name);
         command("error", None, &title, &format!("{}\ntrace: {}", bug.message, bug.trace.display()))
     });

@@ -72,7 +72,7 @@ fn status(test: &TestReport, explore: bool) -> TestCaseStatus {
             let found = test.bugs.iter().filter(|bug| !bug.is_limit());
             let found = found.map(|bug| (bug.kind.name(), bug.message.clone()));
             let before = test
-                .bugs_before()
+                .other_bugs_before()
                 .map(|bug| (bug.kind.as_str(), format!("{} (trace: {})", bug.message, bug.trace.display())));
             let (kind, message) =
                 found.chain(before).next().unwrap_or(("bug", "a bug was found before".into()));

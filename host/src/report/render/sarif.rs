@@ -28,7 +28,7 @@ impl Renderer for Sarif {
 fn document(run: &RunReport, folder: &Folder) -> Value {
     let bugs = || run.tests.iter().flat_map(|test| test.bugs.iter().map(move |bug| (test, bug)));
     let found = || bugs().filter(|(_, bug)| !bug.is_limit());
-    let before = || run.tests.iter().flat_map(|test| test.bugs_before().map(move |bug| (test, bug)));
+    let before = || run.tests.iter().flat_map(|test| test.other_bugs_before().map(move |bug| (test, bug)));
     let now = found().map(|(_, bug)| bug.kind.name());
     let kinds: BTreeSet<&str> = now.chain(before().map(|(_, bug)| bug.kind.as_str())).collect();
     let rule = |kind: &&str| json!({ "id": kind, "shortDescription": message(&kind.replace('-', " ")) });

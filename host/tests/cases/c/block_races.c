@@ -4,14 +4,14 @@
 // run: --races bug -s dpor -- allocation relaxed
 // exit: 2
 // line: data-race: write of 4 bytes at
-// line: which nothing orders with the allocation of 4 bytes by worker 0.0
+// line: which nothing orders with the allocation by worker 0.0
 // line: would: tried, no race then
 // run: --races bug -s dpor -- allocation ordered
 // exit: 0
 // run: --races bug -s dpor -- free relaxed
 // exit: 2
 // line: data-race: free of 4 bytes at
-// line: which nothing orders with the read of 4 bytes by worker 0.0
+// line: which nothing orders with the read by worker 0.0
 // line: would: tried, no race then
 // run: --races bug -s dpor -- free ordered
 // exit: 0

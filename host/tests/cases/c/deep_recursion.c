@@ -2,7 +2,7 @@
 // flags: -g -O1
 // run: --races bug -i 300 -- 1000
 // exit: 2
-// line: data-race: write of 4 bytes at
+// line: data-race: write of `found`
 // run: --races bug -i 300 -- 50000
 // exit: 2
 // line: data-race: write of 4 bytes at

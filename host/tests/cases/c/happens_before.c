@@ -7,10 +7,10 @@
 // exit: 0
 // run: --detect races -s dpor -- other
 // exit: 2
-// line: bug in test main: data-race: read of 4 bytes
+// line: bug in test main: data-race: read of `number`
 // run: --detect races -s dpor -- reversed
 // exit: 2
-// line: bug in test main: data-race: read of 4 bytes
+// line: bug in test main: data-race: read of `number`
 #include <coyote.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 // flags: -g -O1
 // run: --races bug -i 300 -- sort_read
 // exit: 2
-// line: bug in test main: data-race: write of 4 bytes
+// line: bug in test main: data-race: write of `numbers[0]`
 // line: `numbers[0]` in step
 // run: --races bug -i 300 -- sort_sort
 // exit: 2
@@ -28,7 +28,7 @@
 // line: bug in test main: data-race: write of
 // run: --races bug -i 300 -- parse_read
 // exit: 2
-// line: bug in test main: data-race: write of 4 bytes
+// line: bug in test main: data-race: write of `found`
 // line: worker 0.0 writes it
 // run: --races bug -i 300 -- right
 // exit: 0

@@ -12,11 +12,11 @@
 // absent: Potential deadlock
 // run: -i 300 --test awaited --test used --test unlocked --test condvar --test posix --test not_held
 // exit: 2
-// line: bug in test awaited: misuse: destruction of the mutex at 0x
+// line: bug in test awaited: misuse: destruction of the mutex `mutex`
 // line: bug in test used: misuse: a mutex is used after it was destroyed
 // line: bug in test unlocked: misuse: a mutex is used after it was destroyed
-// line: bug in test condvar: misuse: destruction of the condvar at 0x
-// line: bug in test posix: misuse: destruction of the mutex at 0x
+// line: bug in test condvar: misuse: destruction of the condvar `condvar`
+// line: bug in test posix: misuse: destruction of the mutex
 // line: bug in test not_held: misuse: cnd_wait: the caller does not hold the mutex
 // run: -s dpor --test awaited --test used
 // exit: 2

@@ -5,24 +5,24 @@
 // run: --races bug -s dpor -- mutex relaxed
 // exit: 2
 // line: data-race: free of
-// line: which nothing orders with the use of the mutex by worker 0.0
+// line: which nothing orders with the use of the mutex `mutex` by worker 0.0
 // line: why: worker 0.0 uses `mutex` in step
 // line: worker 0 frees its block (object_freed.c:
 // run: --races bug -s dpor -- mutex ordered
 // exit: 0
 // run: --races bug -s dpor -- condvar relaxed
 // exit: 2
-// line: which nothing orders with the use of the condvar at
+// line: which nothing orders with the use of the condvar `condvar`
 // run: --races bug -s dpor -- condvar ordered
 // exit: 0
 // run: --races bug -s dpor -- semaphore relaxed
 // exit: 2
-// line: which nothing orders with the use of the semaphore at
+// line: which nothing orders with the use of the semaphore `semaphore`
 // run: --races bug -s dpor -- semaphore ordered
 // exit: 0
 // run: --races bug -s dpor -- rwlock relaxed
 // exit: 2
-// line: which nothing orders with the use of the rwlock at
+// line: which nothing orders with the use of the rwlock `rwlock`
 // run: --races bug -s dpor -- rwlock ordered
 // exit: 0
 // run: --races accesses -s dpor -- mutex relaxed

@@ -3,74 +3,74 @@
 // flags: -g -O1
 // run: --races bug -s dpor -- mutex init
 // exit: 2
-// line: data-race: use of the mutex at
-// line: which nothing orders with the initialisation of the mutex by worker 0
+// line: data-race: use of the mutex `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- mutex init released
 // exit: 0
 // run: --races bug -s dpor -- mutex destroy
 // exit: 2
-// line: data-race: destruction of the mutex at
-// line: which nothing orders with the use of the mutex by
+// line: data-race: destruction of the mutex `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- mutex destroy released
 // exit: 0
 // run: --races bug -s dpor -- rwlock init
 // exit: 2
-// line: data-race: use of the rwlock at
-// line: which nothing orders with the initialisation of the rwlock by worker 0
+// line: data-race: use of the rwlock `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- rwlock init released
 // exit: 0
 // run: --races bug -s dpor -- rwlock destroy
 // exit: 2
-// line: data-race: destruction of the rwlock at
-// line: which nothing orders with the use of the rwlock by
+// line: data-race: destruction of the rwlock `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- rwlock destroy released
 // exit: 0
 // run: --races bug -s dpor -- spin init
 // exit: 2
-// line: data-race: use of the mutex at
-// line: which nothing orders with the initialisation of the mutex by worker 0
+// line: data-race: use of the mutex `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- spin init released
 // exit: 0
 // run: --races bug -s dpor -- spin destroy
 // exit: 2
-// line: data-race: destruction of the mutex at
-// line: which nothing orders with the use of the mutex by
+// line: data-race: destruction of the mutex `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- spin destroy released
 // exit: 0
 // run: --races bug -s dpor -- condvar init
 // exit: 2
-// line: data-race: use of the condvar at
-// line: which nothing orders with the initialisation of the condvar by worker 0
+// line: data-race: use of the condvar `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- condvar init released
 // exit: 0
 // run: --races bug -s dpor -- condvar destroy
 // exit: 2
-// line: data-race: destruction of the condvar at
-// line: which nothing orders with the use of the condvar by
+// line: data-race: destruction of the condvar `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- condvar destroy released
 // exit: 0
 // run: --races bug -s dpor -- barrier init
 // exit: 2
-// line: data-race: use of the barrier at
-// line: which nothing orders with the initialisation of the barrier by worker 0
+// line: data-race: use of the barrier `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- barrier init released
 // exit: 0
 // run: --races bug -s dpor -- barrier destroy
 // exit: 2
-// line: data-race: destruction of the barrier at
-// line: which nothing orders with the use of the barrier by
+// line: data-race: destruction of the barrier `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- barrier destroy released
 // exit: 0
 // run: --races bug -s dpor -- semaphore init
 // exit: 2
-// line: data-race: use of the semaphore at
-// line: which nothing orders with the initialisation of the semaphore by worker 0
+// line: data-race: use of the semaphore `
+// line: which nothing orders with the initialisation by worker 0
 // run: --races bug -s dpor -- semaphore init released
 // exit: 0
 // run: --races bug -s dpor -- semaphore destroy
 // exit: 2
-// line: data-race: destruction of the semaphore at
-// line: which nothing orders with the use of the semaphore by
+// line: data-race: destruction of the semaphore `
+// line: which nothing orders with the use by
 // run: --races bug -s dpor -- semaphore destroy released
 // exit: 0
 #include <pthread.h>

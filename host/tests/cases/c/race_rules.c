@@ -2,7 +2,7 @@
 // flags: -g -O1
 // run: --races bug -s dpor --explore
 // exit: 2
-// line: bug in test main: data-race: write of 4 bytes
+// line: bug in test main: data-race: write of `a`
 // run: --races warn -s dpor
 // exit: 0
 // line: Data race: write of 4 bytes by

@@ -17,24 +17,24 @@
 //! exit: 0
 //! run: --detect races -s dpor -- Relaxed Acquire
 //! exit: 2
-//! line: bug in test main: data-race: read of 4 bytes
+//! line: bug in test main: data-race: read of `
 //! line: write of the value 42 by worker 0
 //! line: worker 0.0 was created by worker 0 in step
 //! line: nothing orders the accesses; Release at message_passing::send (
 //! run: --detect races -s dpor -- Release Relaxed
 //! exit: 2
-//! line: bug in test main: data-race: read of 4 bytes
+//! line: bug in test main: data-race: read of `
 //! line: nothing orders the accesses; Acquire at message_passing::receive (
 //! run: --detect races -s dpor -- Relaxed Relaxed
 //! exit: 2
-//! line: bug in test main: data-race: read of 4 bytes
+//! line: bug in test main: data-race: read of `
 //! line: ) and Acquire at message_passing::receive (
 //! run: --detect races -s dpor -- Relaxed Fence
 //! exit: 2
 //! line: the first access was made by worker 0
 //! run: --detect races -s dpor -- Fence Relaxed
 //! exit: 2
-//! line: bug in test main: data-race: read of 4 bytes
+//! line: bug in test main: data-race: read of `
 //! run: -s dpor -- Relaxed Relaxed
 //! exit: 0
 use std::cell::UnsafeCell;

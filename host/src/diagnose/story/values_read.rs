@@ -1,0 +1,148 @@
+//! The value that a failing worker read, which worker wrote it, and which value the nearest passing schedule has there.
+//!
+//! A worker does the same in two schedules until it reads something else. So the first read in which a failing and a passing
+//! schedule differ is where the difference reaches the worker that fails. Only the guest's own lines count: how often a
+//! library tries to take a lock says nothing.
+
+use super::moment::{Places, SharedAccess, stack_of};
+use super::recorder::{RawStep, Recording};
+use super::words::{self, Names};
+use crate::symbols::SourceFrame;
+use coyote_instrumenter::Location;
+use coyote_strategies::WorkerId;
+use std::collections::BTreeMap;
+
+/// A worker's read of memory in the guest's own source.
+pub struct Read {
+    step: u64,
+    line: SourceFrame,
+    site: Option<Location>,
+    access: SharedAccess,
+    writer: Option<Writer>,
+}
+
+/// The last write before a read.
+struct Writer {
+    /// The worker by the name that reports show.
+    name: String,
+    is_reader: bool,
+    step: u64,
+    line: Option<SourceFrame>,
+    /// Whether another worker wrote it while the reader existed.
+    is_news: bool,
+}
+
+/// A worker's reads in the guest's own source, in order; equal ones in a row count as one.
+pub fn reads(
+    recording: &Recording,
+    reader: WorkerId,
+    places: &mut Places<'_>,
+    name: &dyn Fn(WorkerId) -> String,
+) -> Vec<Read> {
+    let mut reads: Vec<Read> = Vec::new();
+    let mut written: BTreeMap<u64, &RawStep> = BTreeMap::new();
+    let born = recording.steps.iter().find(|step| step.spawned == Some(reader)).map_or(0, |step| step.number);
+    for step in &recording.steps {
+        for raw in &step.accesses {
+            let bytes = raw.address..raw.address + u64::from(raw.bytes);
+            if raw.reads && step.worker == reader {
+                let stack = stack_of(step, raw);
+                let line = places.own(&stack).map(|(_, line)| line);
+                if let Some(line) = line.filter(|_| places.is_direct(stack.iter().copied())) {
+                    let last = written.range(bytes.clone()).map(|(_, step)| *step).max_by_key(|s| s.number);
+                    let writer = last.map(|by| Writer {
+                        name: name(by.worker),
+                        is_reader: by.worker == reader,
+                        step: by.number,
+                        line: places.own(&by.stack).map(|(_, line)| line),
+                        is_news: by.worker != reader && by.number > born,
+                    });
+                    let access =
+                        SharedAccess { raw: raw.clone(), direct: true, is_contended: true, word: None };
+                    reads.push(Read {
+                        step: step.number,
+                        line,
+                        site: stack.first().copied(),
+                        access,
+                        writer,
+                    });
+                }
+            }
+            let changes = raw.writes && !(raw.may_fail && raw.before == raw.after);
+            if changes && raw.bytes <= 8 {
+                written.extend(bytes.map(|byte| (byte, step)));
+            }
+        }
+    }
+    reads.dedup_by(|b, a| a.is_at(b) && a.access.raw.before == b.access.raw.before);
+    reads
+}
+
+impl Read {
+    /// Whether two reads are of the same memory in the same place of the program.
+    fn is_at(&self, other: &Read) -> bool {
+        (self.site, self.access.raw.address) == (other.site, other.access.raw.address)
+    }
+
+    fn is_of_own(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| writer.is_reader)
+    }
+
+    fn wrote(&self) -> String {
+        let Some(writer) = &self.writer else { return String::new() };
+        let who = if writer.is_reader { "it" } else { &writer.name };
+        format!(", which {who} wrote in step {}{}", writer.step, words::in_brackets(writer.line.as_ref()))
+    }
+
+    /// A sentence on the read by a worker.
+    fn sentence(&self, reader: WorkerId, names: &Names<'_>) -> Option<String> {
+        let who = (names.workers)(reader);
+        let memory = (names.memory)(&self.access).map(|known| known.name);
+        let value = words::value(&self.access, names).filter(|value| value != words::NOT_NULL);
+        let what = match (value, memory) {
+            (Some(value), Some(name)) => format!("{value} from `{name}`"),
+            (Some(value), None) => value,
+            (None, Some(name)) => format!("`{name}`"),
+            (None, None) => return None,
+        };
+        let place = words::place(&self.line);
+        Some(format!("{who} reads {what} in step {} ({place}){}", self.step, self.wrote()))
+    }
+}
+
+/// A sentence on the read of a failing worker in which a passing schedule differs first; without such a schedule, on the last
+/// thing that it read and another worker had written meanwhile.
+pub fn sentence(
+    reader: WorkerId,
+    failing: &[Read],
+    passing: Option<&[Read]>,
+    names: &Names<'_>,
+) -> Option<String> {
+    let difference = passing.and_then(|passing| difference(failing, passing, names));
+    if let Some((read, there)) = difference {
+        return Some(format!("{}; the nearest passing schedule has {there}", read.sentence(reader, names)?));
+    }
+    let is_news = |read: &&Read| read.writer.as_ref().is_some_and(|writer| writer.is_news);
+    failing.iter().rfind(is_news)?.sentence(reader, names)
+}
+
+/// The first read in which two schedules differ, and what the second one has in its place.
+fn difference<'a>(failing: &'a [Read], passing: &[Read], names: &Names<'_>) -> Option<(&'a Read, String)> {
+    let same = failing.iter().zip(passing).take_while(|(a, b)| a.is_at(b));
+    let mut differ = same.filter(|(a, b)| a.access.raw.before != b.access.raw.before);
+    differ.find_map(|(a, b)| {
+        // What the worker keeps for itself follows from something else.
+        let (here, there) = (words::value(&a.access, names)?, words::value(&b.access, names)?);
+        if here == there || a.is_of_own() && b.is_of_own() {
+            return None;
+        }
+        let by = |read: &Read| read.writer.as_ref().map(|writer| (writer.name.clone(), writer.line.clone()));
+        let from = match by(b) {
+            Some((name, line)) if by(a).as_ref() != Some(&(name.clone(), line.clone())) => {
+                format!(", from {name}{}", words::in_brackets(line.as_ref()))
+            }
+            _ => String::new(),
+        };
+        Some((a, format!("{there} there{from}")))
+    })
+}
