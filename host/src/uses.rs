@@ -17,10 +17,6 @@ pub struct Uses {
     pub tokio: bool,
     /// The module asks tokio how often it polls or schedules tasks, which tells a postponed poll from none.
     pub counts_polls: bool,
-    /// The module contains mio, which tokio's runtime sleeps in if it has its feature `net`, `process` or `signal`.
-    pub mio: bool,
-    /// The module has tokio's function that wakes such a runtime. Optimised builds may have inlined it.
-    pub unparks: bool,
     /// The module contains the thread pool of rayon.
     pub rayon: bool,
 }
@@ -33,12 +29,6 @@ const POOLS: [(&str, &str); 2] =
 /// Parts of the mangled names of tokio's functions that count polls, or say when there is one. A poll that is postponed
 /// has begun for tokio, and its task is scheduled once more.
 const COUNTS_OF_POLLS: [&str; 3] = ["RuntimeMetrics", "_before_task_poll", "_after_task_poll"];
-
-/// Parts of the mangled name of the function in which mio waits.
-const MIO_WAITS: [&str; 2] = ["3mio4poll", "4Poll4poll"];
-
-/// A part of the mangled name of the function that wakes a runtime which waits in mio.
-const UNPARKS: &str = "8IoHandle6unpark";
 
 /// Enough threads for concurrency.
 const THREADS: u32 = 2;
@@ -74,8 +64,6 @@ impl Uses {
         let of_tokio = function.contains(POOLS[0].0);
         self.tokio |= of_tokio;
         self.counts_polls |= of_tokio && COUNTS_OF_POLLS.iter().any(|part| function.contains(part));
-        self.mio |= MIO_WAITS.iter().all(|part| function.contains(part));
-        self.unparks |= of_tokio && function.contains(UNPARKS);
         self.rayon |= function.contains(POOLS[1].0);
     }
 
@@ -145,10 +133,6 @@ mod tests {
             assert_eq!(uses, Uses { tokio: true, counts_polls: true, ..Uses::default() });
             assert!(!uses.budgets(None).has(FaultClass::Poll));
         }
-        let mio = of("(module (func $_RNvMNtCs9O_3mio4pollNtB2_4Poll4poll))");
-        assert_eq!(mio, Uses { mio: true, ..Uses::default() });
-        let unparks = of("(module (func $_ZN5tokio7runtime6driver8IoHandle6unpark17h40d3db7c0c07b7a3E))");
-        assert_eq!(unparks, Uses { tokio: true, unparks: true, ..Uses::default() });
         let sockets = of("(module (import \"coyote\" \"net_connect\" (func (param i32) (result i32))))");
         assert_eq!(sockets, Uses { sockets: true, ..Uses::default() });
         assert!(sockets.budgets(None).has(FaultClass::Split) && !both.budgets(None).has(FaultClass::Split));

@@ -20,6 +20,10 @@ const PARKING: [&str; 2] = ["--cfg", "feature=\"nightly\""];
 /// the time to the next timer, whatever happens meanwhile, and keeps its own lock.
 const TOKIO: [&str; 4] = ["-A", "explicit_builtin_cfgs_in_flags", "--cfg", "target_feature=\"atomics\""];
 
+/// Flags for tokio: nothing is inlined within it, so that all calls are seen that wake its driver of sockets
+/// (`passes/drivers.rs` of the instrumenter). Nothing is left of an inlined one: on WASI, such a call does nothing.
+const WAKES: [&str; 2] = ["-C", "llvm-args=-inline-threshold=-1000000"];
+
 /// Set if the tested packages are to be compiled as for Miri.
 pub const LIKE_MIRI: &str = "COYOTE_LIKE_MIRI";
 
@@ -81,7 +85,7 @@ pub fn wrap() -> Option<Result<ExitCode>> {
         compile.args(HARNESS);
     }
     if is_for_threads(&arguments, "tokio") {
-        compile.args(TOKIO);
+        compile.args(TOKIO).args(WAKES);
     }
     if is_for_threads(&arguments, "parking_lot_core") {
         // Set only for this crate, so that no other crate takes the compiler for a nightly one.

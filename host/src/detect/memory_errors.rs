@@ -12,8 +12,8 @@
 use crate::evidence::{Block, Evidence, HeapAccess, Trap};
 use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, uses_object};
 use crate::outcome::{Bug, BugKind};
-use crate::runtime::Request;
 use crate::runtime::heap::{BlockRef, HeapError};
+use crate::runtime::{Request, Runtime};
 use coyote_strategies::{Access, Effect, OpKind, Operation, WorkerId};
 
 /// See the module's documentation. It has no state: the heap belongs to the runtime.
@@ -84,8 +84,7 @@ fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Ope
         if state.runtime.worker(worker).waiting {
             return None;
         }
-        let wrong = freed(state, worker, Range { address: object, bytes: 1, write: false })?;
-        return Some(heap_error(worker, wrong, kind.name(), object, 0));
+        return freed_object(state.runtime, worker, object, kind.name());
     }
     touched(state, worker, operation).find_map(|r| forbidden(state, worker, r, kind.name()))
 }
@@ -119,7 +118,7 @@ fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'sta
     if heap.clean(address, bytes) || heap.allocating(worker) {
         return None;
     }
-    let wrong = match freed(state, worker, range) {
+    let wrong = match freed(state.runtime, worker, range) {
         Some(wrong) => wrong,
         None => match heap.wrong(address as u32, bytes, write)? {
             HeapError::Freed(_) => return None,
@@ -129,11 +128,17 @@ fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'sta
     Some(heap_error(worker, wrong, what, address, bytes))
 }
 
+/// The finding if a sync object that a worker uses lies in a block that was freed.
+pub fn freed_object(runtime: &Runtime, worker: WorkerId, object: u64, what: &'static str) -> Option<Finding> {
+    let wrong = freed(runtime, worker, Range { address: object, bytes: 1, write: false })?;
+    Some(heap_error(worker, wrong, what, object, 0))
+}
+
 /// The error if a range was freed, and is not a part of the worker's own stack.
-fn freed(state: &GuestState<'_>, worker: WorkerId, range: Range) -> Option<HeapError> {
-    let wrong = state.runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
+fn freed(runtime: &Runtime, worker: WorkerId, range: Range) -> Option<HeapError> {
+    let wrong = runtime.heap.wrong(range.address as u32, range.bytes, range.write)?;
     let HeapError::Freed(freed) = wrong else { return None };
-    let stack = state.runtime.worker(worker).start.stack;
+    let stack = runtime.worker(worker).start.stack;
     let own = stack.is_some_and(|(low, high)| {
         let (start, end) = (freed.block.address, freed.block.address.saturating_add(freed.block.bytes));
         (start..=end).contains(&low) && (start..=end).contains(&high)

@@ -3,12 +3,14 @@
 //!
 //! A function's accesses of such a frame are no scheduling points (`analysis/escape.rs` of the instrumenter). So without
 //! this detector nothing would show that another worker changes the frame, and no search could rely on it: a search
-//! always has this detector, and the footprints of steps have the frames that they end (`machine/ended_frames.rs`).
+//! always has this detector, and the footprints of steps have the frames that they begin and end
+//! (`machine/changed_frames.rs`).
 //! Samplers have it in the iterations that they watch for data races.
 //!
 //! # What is not found
 //! - Accesses of the frame of another function in the same place, if that function gives its address away.
 //! - A worker's accesses of its own frames that have ended.
+//! - Accesses of the stack of a worker that has ended, once it was joined, and of one outside of the heap.
 //! - Accesses of a stack whose bounds are not known: of the first worker's, if the linker put it behind other data. Of
 //!   the frames that are in use, those outside of one whose size is not known (`analysis/frame_size.rs` of the
 //!   instrumenter).
@@ -59,7 +61,8 @@ fn ended_at(
 ) -> Option<Finding> {
     let first = u32::try_from(address).ok().filter(|_| bytes > 0)?;
     // The bounds of the first worker's stack are not known to the runtime.
-    let owner = state.runtime.stack_at(first).unwrap_or(state.runtime.first());
+    let known = state.runtime.stack_at(first).or_else(|| state.runtime.left_stack_at(first));
+    let owner = known.unwrap_or(state.runtime.first());
     let place = if owner == worker { StackPlace::Other } else { state.stack_place(owner, first) };
     if place == StackPlace::Other {
         return None;

@@ -8,7 +8,6 @@ use crate::plural::counted;
 use crate::runtime::files::disk::Lost;
 use crate::runtime::{Runtime, Timers};
 use crate::symbols::{SourceFrame, Symbols, is_library};
-use crate::uses::Uses;
 use coyote_instrumenter::Location;
 use coyote_strategies::{WorkerId, WorkerState};
 use std::time::Duration;
@@ -19,7 +18,7 @@ pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let all = [
         lock_of_a_dead_node(runtime),
         early_timeout(execution, runtime),
-        sleep_of_tokio(execution, runtime),
+        sleep_of_tokio(runtime),
         memory(runtime),
         panic(execution, bug),
         variable(bug),
@@ -119,13 +118,12 @@ fn early_timeout(execution: &Execution, runtime: &Runtime) -> Option<String> {
 
 /// A runtime of tokio that may have slept longer than it would elsewhere: in an optimised build, not every function may be
 /// known that wakes its driver of sockets (`passes/drivers.rs` of the instrumenter).
-fn sleep_of_tokio(execution: &Execution, runtime: &Runtime) -> Option<String> {
+fn sleep_of_tokio(runtime: &Runtime) -> Option<String> {
     let slept = Duration::from_nanos(runtime.time_ns()) >= SLEPT;
-    let uses = slept.then(|| Uses::of(&execution.machine().artifact().original))?;
-    (uses.tokio && uses.mio && !uses.unparks).then(|| {
-        "in an optimised build with tokio's features net, process or signal (and so with full), a runtime that sleeps until a \
-         time may not be woken by other threads. If the bug needs that, build without optimisations, or leave these \
-         features out (docs/tokio.md)"
+    (slept && runtime.wakes_unknown).then(|| {
+        "in this build with one of tokio's features net, process and signal (which full includes), a runtime that sleeps until \
+         a time may not be woken by other threads. If the bug needs that, build with cargo coyote and without link-time \
+         optimisation, or leave these features out (docs/tokio.md)"
             .into()
     })
 }

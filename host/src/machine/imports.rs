@@ -12,6 +12,7 @@ use super::owners::Touch;
 use super::references::function_index;
 use super::scheduler::AccessResult;
 use super::thread_names::name_at;
+use crate::detect::memory_errors::freed_object;
 use crate::evidence::{Evidence, Misuse};
 use crate::observe::SyncKind;
 use crate::outcome::{BugKind, Outcome};
@@ -386,6 +387,15 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         "misuse",
         |mut guest: Guest, object: i32, text: i32, length: i32| -> Result<()> {
             let told = Misuse::Told { what: text_at(&mut guest, text, length)?, object: object as u32 };
+            // The library may have read what others have written there since.
+            let scheduler = &mut settled(&mut guest).scheduler;
+            if let Some(worker) = scheduler.running
+                && let Some(finding) =
+                    freed_object(&scheduler.runtime, worker, (object as u32).into(), "use of a sync object")
+            {
+                scheduler.stop_at(finding);
+                return Err(Stopped.into());
+            }
             Err(settled(&mut guest).stop(BugKind::Misuse, Evidence::Misuse(told)).into())
         },
     )?;

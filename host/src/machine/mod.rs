@@ -8,7 +8,7 @@
 //!   goes on. A worker stands at the `gate`, and behind it if it holds a [`lease`].
 //! - [`guest_memory`] is the host's access to memory, [`dirty_memory`] records what changed there, [`owners`] which
 //!   worker owns it. Workers have `thread_names` and `thread_segments`.
-//! - [`stack`] reads suspended stacks, `ended_frames` those of functions that have returned. `trap` interprets traps, and
+//! - [`stack`] reads suspended stacks, `changed_frames` what becomes something else in them. `trap` interprets traps, and
 //!   `limits` recognises limits of this tool.
 //! - `snapshot` and `fingerprint` work on the whole state, of which there are `parts` and `references`; it can also be set
 //!   `aside`. `counters` counts executed instructions.
@@ -18,10 +18,10 @@ mod aside;
 mod assemblyscript;
 mod atomics;
 mod calls;
+mod changed_frames;
 mod counters;
 pub mod directories;
 pub mod dirty_memory;
-mod ended_frames;
 mod fault_hooks;
 mod fingerprint;
 mod gate;
@@ -419,9 +419,9 @@ impl Machine {
     fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
         if goes_on {
             let worker = self.scheduler().planned().expect("it goes on");
-            let before = self.stack_in_use(worker);
+            let before = self.layout(worker);
             self.go()?;
-            self.touch_ended_frames(worker, before);
+            self.touch_changed_frames(worker, before);
         }
         if self.scheduler_mut().take_crashed() {
             self.restart()?;
@@ -483,7 +483,7 @@ impl Machine {
             let id = coyote_strategies::WorkerId(index);
             let of_first = host.main_stack.filter(|_| id == runtime.first());
             let (low, high) = runtime.stack_of(id).or(of_first)?;
-            let (pointer, _) = stack::in_use(&host.table, saved)?;
+            let pointer = saved.stack_pointer(&host.table).filter(|_| saved.started)?;
             (low..high).contains(&address).then_some(pointer <= address)
         })
     }

@@ -50,52 +50,65 @@ fn walk<'a>(table: &'a SiteTable, bytes: &'a [u8]) -> impl Iterator<Item = (u32,
     })
 }
 
-/// The site at which a suspended worker's innermost frame is.
-fn innermost<'a>(table: &'a SiteTable, saved: &SavedWorker) -> Option<&'a FrameSite> {
-    let (site, _) = walk(table, &saved.bytes).last()?;
-    Some(&table.frames[site as usize])
-}
-
-/// A suspended worker's stack pointer, and the function that has data below it, if there is one. `None` if the worker has
-/// not begun, or the guest has no such stacks.
-pub fn in_use(table: &SiteTable, saved: &SavedWorker) -> Option<(u32, Option<u32>)> {
-    let stack_pointer = saved.stack_pointer(table).filter(|_| saved.started)?;
-    let below = innermost(table, saved).filter(|frame| frame.red_zone);
-    Some((stack_pointer, below.map(|frame| frame.location.function)))
-}
-
 /// What the bytes of a frame in the shadow stack are.
 fn in_frame(frame: &FrameSite) -> StackPlace {
     if frame.escapes { StackPlace::Other } else { StackPlace::Private }
 }
 
-/// What an address in a suspended worker's stack belongs to. `bounds`: those of the stack.
-pub fn place(table: &SiteTable, saved: &SavedWorker, bounds: (u32, u32), address: u32) -> StackPlace {
-    let (low, high) = bounds;
-    let Some(mut end) = saved.stack_pointer(table).filter(|_| saved.started) else {
-        return StackPlace::Other;
-    };
-    if !(low..high).contains(&address) || !(low..=high).contains(&end) {
-        return StackPlace::Other;
-    }
-    if address < end {
-        return match innermost(table, saved) {
-            Some(frame) if frame.red_zone && end - address <= RED_ZONE => in_frame(frame),
-            _ => StackPlace::Ended,
+/// What the bytes of a worker's stack belong to: ranges by their ends, ascending. About what is behind the last one, nothing
+/// is known ([`StackPlace::Other`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout(Vec<(u32, StackPlace)>);
+
+impl Layout {
+    /// The layout of a suspended worker's stack with these bounds.
+    pub fn of(table: &SiteTable, saved: &SavedWorker, (low, high): (u32, u32)) -> Layout {
+        let pointer = saved.stack_pointer(table).filter(|_| saved.started);
+        let Some(pointer) = pointer.filter(|pointer| (low..=high).contains(pointer)) else {
+            return Layout::default();
         };
-    }
-    // Frames from the innermost on; behind one of unknown size nothing is known.
-    let sites: Vec<u32> = walk(table, &saved.bytes).map(|(site, _)| site).collect();
-    for site in sites.into_iter().rev() {
-        let frame = &table.frames[site as usize];
-        let Some(bytes) = frame.stack_bytes else { return StackPlace::Other };
-        let begin = end;
-        end = begin.saturating_add(bytes);
-        if (begin..end).contains(&address) {
-            return in_frame(frame);
+        let sites: Vec<u32> = walk(table, &saved.bytes).map(|(site, _)| site).collect();
+        let mut frames = sites.iter().rev().map(|site| &table.frames[*site as usize]).peekable();
+        let mut pieces = Vec::with_capacity(sites.len() + 2);
+        match frames.peek().filter(|innermost| innermost.red_zone) {
+            Some(innermost) => {
+                pieces.push((pointer.saturating_sub(RED_ZONE), StackPlace::Ended));
+                pieces.push((pointer, in_frame(innermost)));
+            }
+            None => pieces.push((pointer, StackPlace::Ended)),
         }
+        let mut end = pointer;
+        for (frame, bytes) in frames.map_while(|frame| Some((frame, frame.stack_bytes?))) {
+            end = end.saturating_add(bytes);
+            pieces.push((end, in_frame(frame)));
+        }
+        Layout(pieces)
     }
-    StackPlace::Other
+
+    /// The layout of a stack of which nothing is in use, up to this end.
+    pub fn unused(high: u32) -> Layout {
+        Layout(vec![(high, StackPlace::Ended)])
+    }
+
+    /// The end of the part about which something is known.
+    pub fn end(&self) -> u32 {
+        self.0.last().map_or(0, |(end, _)| *end)
+    }
+
+    /// What an address belongs to.
+    pub fn place(&self, address: u32) -> StackPlace {
+        self.0.iter().find(|(end, _)| address < *end).map_or(StackPlace::Other, |(_, place)| *place)
+    }
+
+    /// The range outside of which two layouts are the same; empty if they are.
+    pub fn difference(&self, other: &Layout) -> Range<u32> {
+        let mut ends: Vec<u32> = self.0.iter().chain(&other.0).map(|(end, _)| *end).collect();
+        ends.sort_unstable();
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        let mut differ = begins.zip(&ends).filter(|(begin, _)| self.place(*begin) != other.place(*begin));
+        let Some((begin, end)) = differ.next() else { return 0..0 };
+        begin..differ.last().map_or(*end, |(_, end)| *end)
+    }
 }
 
 /// The stack of a suspended worker, innermost first.

@@ -84,15 +84,20 @@ impl<'a> GuestState<'a> {
         stack.into_iter().skip(1).collect()
     }
 
-    /// What an address in the stack of a worker belongs to: [`StackPlace::Other`] if that worker has ended or runs, or the
-    /// bounds of its stack are not known.
+    /// What an address belongs to that is in the stack of this worker, or else of the first one: [`StackPlace::Other`] if
+    /// the worker runs, if the bounds of its stack are not known, or if its memory may be used for something else since it
+    /// has ended.
     pub fn stack_place(&self, worker: WorkerId, address: u32) -> StackPlace {
-        if self.runtime.pending(worker).state == WorkerState::Ended {
-            return StackPlace::Other;
-        }
         let main = || self.stacks.main_stack_alone().filter(|_| worker == self.runtime.first());
         let bounds = self.runtime.stack_of(worker).or_else(main);
-        bounds.map_or(StackPlace::Other, |bounds| self.stacks.place(worker, bounds, address))
+        let Some(bounds) = bounds.filter(|(low, high)| (*low..*high).contains(&address)) else {
+            return StackPlace::Other;
+        };
+        match self.runtime.pending(worker).state {
+            WorkerState::Ended if self.runtime.left_stack(worker).is_some() => StackPlace::Ended,
+            WorkerState::Ended => StackPlace::Other,
+            _ => self.stacks.place(worker, bounds, address),
+        }
     }
 
     /// The operations that are atomic, by their sites, with their orderings. The first call costs

@@ -39,6 +39,7 @@ impl Runtime {
             sometimes: _,
             spurious_left_out: _,
             clock_looked_at: _,
+            wakes_unknown: _,
             failed_calls: _,
             memory_refused,
             worker_local_word,
@@ -83,8 +84,8 @@ impl Runtime {
                 handle: _,
                 // The number of children follows from the workers' keys, since no worker leaves the list.
                 children: _,
+                joined,
                 // For reports.
-                joined: _,
                 name: _,
                 next_name: _,
                 awaits: _,
@@ -117,7 +118,7 @@ impl Runtime {
             let hash = term(Part::Worker, &|h| {
                 // The guest knows workers by number, and their order decides ties.
                 (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
-                let at = (worker.key, waiting, wake, detached, node);
+                let at = (worker.key, waiting, wake, detached, joined, node);
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idling).hash(h);
                 (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
                 request.hash(h);

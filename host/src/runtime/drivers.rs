@@ -18,6 +18,7 @@ impl Runtime {
     /// Marks the worker's next poll as that of a driver.
     pub fn turn_driver(&mut self, id: WorkerId, all_known: bool) {
         let woken = self.worker(id).driver.woken;
+        self.wakes_unknown |= !all_known;
         self.workers[id.index()].driver = Driver { turns: true, all_known, woken };
     }
 

@@ -169,9 +169,7 @@ impl Runtime {
     /// Ends the worker, which returned or called `exit`, or whose program has ended.
     pub fn end(&mut self, id: WorkerId) {
         self.stand(id, WorkerState::Ended);
-        if let Some((_, high)) = self.worker(id).start.stack {
-            self.stacks.remove(high, id);
-        }
+        self.leave_stack(id);
         let worker = &mut self.workers[id.index()];
         worker.request = Request::Step;
         worker.suppressed = 0;

@@ -154,6 +154,8 @@ pub struct Runtime {
     pub spurious_left_out: bool,
     /// Whether one of several workers looked at the clock in a step that also does something else: for reports.
     pub clock_looked_at: bool,
+    /// Whether a worker turned a driver whose wakes are not all told: for reports.
+    pub wakes_unknown: bool,
     /// What became of calls by faults so far, for reports: the number of the fault's step, and a clause.
     pub failed_calls: Vec<(u64, String)>,
     /// When a pending timeout may fire.
@@ -237,6 +239,7 @@ impl Runtime {
             sometimes,
             spurious_left_out,
             clock_looked_at,
+            wakes_unknown,
             failed_calls,
             timers,
             waited,
@@ -284,6 +287,7 @@ impl Runtime {
         sometimes.clone_from(&other.sometimes);
         *spurious_left_out = other.spurious_left_out;
         *clock_looked_at = other.clock_looked_at;
+        *wakes_unknown = other.wakes_unknown;
         failed_calls.clone_from(&other.failed_calls);
         *timers = other.timers;
         *waited = other.waited;

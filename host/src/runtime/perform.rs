@@ -87,7 +87,7 @@ impl Runtime {
             Request::Join { handle } => match self.worker_of(handle) {
                 None => misuse(Misuse::JoinOfNobody { handle }),
                 Some(ended) => {
-                    self.workers[ended.index()].joined = true;
+                    self.join_stack(ended);
                     self.touch_worker(Class::End, Effect::Await, ended);
                     Performed::Continue(0)
                 }

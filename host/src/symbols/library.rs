@@ -42,9 +42,9 @@ const SOURCES: [&str; 15] = [
     "/lib/std/",
 ];
 
-/// Packages that run Rust's tasks or jobs, with their drivers. What a task does is in the program's own functions, which these
-/// call.
-const RUNTIMES: [&str; 18] = [
+/// Packages that run Rust's tasks or jobs, with their drivers and locks. What a task does is in the program's own functions,
+/// which these call.
+const RUNTIMES: [&str; 22] = [
     "async-executor",
     "async-io",
     "async-std",
@@ -55,7 +55,10 @@ const RUNTIMES: [&str; 18] = [
     "futures-executor",
     "futures-task",
     "futures-util",
+    "lock_api",
     "mio",
+    "parking_lot",
+    "parking_lot_core",
     "polling",
     "rayon",
     "rayon-core",
@@ -63,6 +66,7 @@ const RUNTIMES: [&str; 18] = [
     "tokio",
     "tokio-stream",
     "tokio-util",
+    "wasi",
 ];
 
 /// The folders in which cargo keeps the packages that it has fetched.

@@ -59,9 +59,9 @@ fn drivers_are_woken() {
     if !is_built() {
         return;
     }
-    const AS_WRITTEN: &str = "profile.dev.package.tokio.opt-level=0";
+    let builds = [&[][..], &["--config", "profile.dev.package.tokio.opt-level=0"]];
     let net = ["--no-fail-fast", "--features", "net", "--test", "net"];
-    for built in [&[][..], &["--config", AS_WRITTEN]] {
+    for built in builds {
         let results = run(&[&net[..], built, &["--", "correct::", "-i", "200"]].concat());
         assert_eq!(results.len(), 5, "{results:?}");
         // An unfair schedule may come to the bound on steps: which one depends on the names of the build.
@@ -72,15 +72,17 @@ fn drivers_are_woken() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = ["--seed", "0", "--no-shrink", "-o", directory.path().to_str().unwrap()];
-    let broken = ["--config", AS_WRITTEN, "--", "broken::", "--timeout", "60"];
-    let ended = cargo_coyote(&[&net[..], &broken, &outdir].concat());
-    let results = process::results(&ended);
-    assert_eq!(results.len(), 2, "{ended:?}");
-    for (name, result) in results {
-        assert_eq!(result, "FAILED", "{name}");
+    for built in builds {
+        let ended =
+            cargo_coyote(&[&net[..], built, &["--", "broken::", "--timeout", "60"], &outdir].concat());
+        let results = process::results(&ended);
+        assert_eq!(results.len(), 2, "{ended:?}");
+        for (name, result) in results {
+            assert_eq!(result, "FAILED", "{name}");
+        }
+        let waits = "waits for a wake-up of its driver, and nobody is left to wake it";
+        assert_eq!(ended.stdout.matches(waits).count(), 2, "{ended:?}");
     }
-    let waits = "waits for a wake-up of its driver, and nobody is left to wake it";
-    assert_eq!(ended.stdout.matches(waits).count(), 2, "{ended:?}");
 }
 
 /// A test that spins without a second thread is cut off when its time is over, unless it was shown by then that it has no

@@ -17,17 +17,20 @@
 //! ```
 //!
 //! The host ends the waits of all drivers: a runtime that is woken without a cause looks at its queues and waits
-//! again. Optimised builds may have no function `unpark` left. There, the functions that would call it count
-//! ([`CALLERS`]), of which some may be inlined too: not all wakes are known, so a driver that waits for nothing
-//! else looks again when no other worker can go on.
+//! again.
+//!
+//! Optimisers inline `unpark` in some places or in all, and there nothing is left of it. If `Handle::unpark` still calls
+//! `IoHandle::unpark`, nothing was inlined: the first is the second and hardly more, so no optimiser that inlines would leave
+//! this call. Else the functions that would call it count as wakes too ([`CALLERS`]). Some of these may be inlined as well:
+//! not all wakes are known, so a driver that waits for nothing else looks again when no other worker can go on.
 
 use crate::analysis::Analyses;
-use crate::code::Code;
+use crate::code::{Code, sequences};
 use crate::names::is_one_of;
 use crate::{Draft, Error};
 use coyote_abi::rt;
-use walrus::ir::InstrLocId;
-use walrus::{FunctionId, ValType};
+use walrus::ir::{Instr, InstrLocId};
+use walrus::{FunctionId, FunctionKind, ValType};
 
 /// The function in which a driver waits.
 const TURN: [&str; 1] = ["tokio::runtime::io::driver::Driver::turn"];
@@ -55,8 +58,7 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     if turns.is_empty() {
         return Ok(());
     }
-    // Where the inner function was inlined, it may have been so in places that are not known.
-    let all_known = !drivers.is_empty();
+    let all_known = !handles.is_empty() && handles.iter().all(|handle| calls(draft, *handle, &drivers));
     let begin = draft.import(rt::DRIVER_TURN, &[ValType::I32], &[]);
     for turn in turns {
         draft.edit(turn, |_, function| {
@@ -84,6 +86,15 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
 pub fn has_driver(draft: &Draft) -> bool {
     let [turns] = named(draft, [&TURN]);
     !turns.is_empty()
+}
+
+/// Whether a function calls one of these directly.
+fn calls(draft: &Draft, caller: FunctionId, callees: &[FunctionId]) -> bool {
+    let FunctionKind::Local(function) = &draft.module.funcs.get(caller).kind else { return false };
+    let is_call = |instr: &Instr| matches!(instr, Instr::Call(call) if callees.contains(&call.func));
+    sequences(function)
+        .into_iter()
+        .any(|sequence| function.block(sequence).instrs.iter().any(|(instr, _)| is_call(instr)))
 }
 
 /// The guest's functions that have a name of each list.

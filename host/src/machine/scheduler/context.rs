@@ -1,7 +1,7 @@
 //! The parts of the guest that the scheduler needs while it executes picks, and the delivery of events to
 //! observers.
 
-use super::super::stack::{self, SavedWorker};
+use super::super::stack::{self, Layout, SavedWorker};
 use super::Scheduler;
 use crate::observe::{
     Event, GuestState, Interest, MemoryBounds, Observers, Program, StackPlace, Stacks, Step,
@@ -45,7 +45,7 @@ impl Stacks for Suspended<'_> {
 
     fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
         let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker));
-        saved.map_or(StackPlace::Other, |saved| stack::place(self.table, saved, bounds, address))
+        saved.map_or(StackPlace::Other, |saved| Layout::of(self.table, saved, bounds).place(address))
     }
 }
 
