@@ -68,9 +68,10 @@ impl Runtime {
             waited: _,
             // Follows from the announced operations.
             fault_asked: _,
-            // `events` are for strategies, `output` is for the user, the others are about one step.
+            // `events` are for strategies, `output` and `harness_report` are for the user, the others are about one step.
             events: _,
             output: _,
+            harness_report: _,
             stream: _,
             footprint: _,
         } = self;

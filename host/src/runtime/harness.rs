@@ -85,12 +85,17 @@ impl Runtime {
     pub(super) fn failure(&self, worker: WorkerId, code: u32) -> (BugKind, Evidence) {
         let own = || panic::last_words(&self.output, Some(worker));
         match self.harness {
+            Harness::After { unwound } if let Some(said) = panic::unmet_expectation(&self.harness_report) => {
+                let kind = if unwound { BugKind::Panic } else { BugKind::ExitCode };
+                (kind, Evidence::Said(said))
+            }
             // If the test function passes on the panic of another worker, that worker printed the message.
             Harness::After { unwound: true } => {
                 let others =
                     || self.output.iter().rev().find_map(|o| panic::last_words(&self.output, Some(o.worker)));
-                let said =
-                    own().or_else(others).unwrap_or_else(|| "the test function passed a panic on".into());
+                let said = own().or_else(others).unwrap_or_else(|| {
+                    "the test function passed a panic on, whose message was not printed".into()
+                });
                 (BugKind::Panic, Evidence::Said(said))
             }
             Harness::After { unwound: false } => (BugKind::ExitCode, Evidence::TestFailed),
@@ -106,6 +111,7 @@ impl Runtime {
         self.steps = 0;
         self.alone_accesses = 0;
         self.output.clear();
+        self.harness_report.clear();
         self.events.clear();
     }
 }

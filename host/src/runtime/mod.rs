@@ -186,6 +186,8 @@ pub struct Runtime {
     /// Whether the first worker of a program has returned.
     over: bool,
     harness: Harness,
+    /// What the harness has said of the test.
+    harness_report: Vec<u8>,
     /// The number of the worker that began the program: another one after a crash.
     first: u32,
     /// The crashes so far, with their losses.
@@ -256,6 +258,7 @@ impl Runtime {
             tells_time,
             over,
             harness,
+            harness_report,
             first,
             crashes,
             recovery,
@@ -304,6 +307,7 @@ impl Runtime {
         *tells_time = other.tells_time;
         *over = other.over;
         *harness = other.harness;
+        harness_report.clone_from(&other.harness_report);
         *first = other.first;
         crashes.clone_from(&other.crashes);
         *recovery = other.recovery;

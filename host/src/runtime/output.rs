@@ -28,7 +28,9 @@ pub enum Stream {
 
 impl Runtime {
     pub fn print(&mut self, worker: WorkerId, stream: Stream, text: Vec<u8>) {
-        if !self.harness_reports(worker) {
+        if self.harness_reports(worker) {
+            self.harness_report.extend(text);
+        } else {
             self.stream.push(Event::Output { index: self.output.len() });
             self.output.push(Output { worker, step: self.steps, stream, text });
         }

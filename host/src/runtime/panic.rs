@@ -33,12 +33,42 @@ pub fn last_words(output: &[Output], worker: Option<WorkerId>) -> Option<String>
     })
 }
 
+/// What Rust's test harness says of a test with `#[should_panic]` that did not panic, or not with the expected message.
+pub fn unmet_expectation(report: &[u8]) -> Option<String> {
+    const NOTES: [&str; 3] = [
+        "test did not panic as expected",
+        "panic did not contain expected string",
+        "expected panic with string value",
+    ];
+    let report = String::from_utf8_lossy(report);
+    let begin = NOTES.iter().find_map(|note| report.find(note))?;
+    let lines = report[begin..].lines().map(str::trim).take_while(|line| !line.is_empty()).take(3);
+    Some(lines.collect::<Vec<_>>().join(", ").chars().take(CHARACTERS_MAX).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn said(by: u32, stream: Stream, text: &str) -> Output {
         Output { worker: WorkerId(by), step: 0, stream, text: text.into() }
+    }
+
+    #[test]
+    fn expectations_of_panics() {
+        let report = |note: &str| {
+            format!(
+                "\nfailures:\n\n---- t::a stdout ----\nnote: {note}\n\nfailures:\n    t::a\n\ntest result: FAILED. 0 passed"
+            )
+        };
+        let said = |note: &str| unmet_expectation(report(note).as_bytes());
+        let none = "test did not panic as expected at src/lib.rs:5:4";
+        assert_eq!(said(none).as_deref(), Some(none));
+        let other = "panic did not contain expected string\n      panic message: \"bang\"\n expected substring: \"boom\"";
+        let told =
+            "panic did not contain expected string, panic message: \"bang\", expected substring: \"boom\"";
+        assert_eq!(said(other).as_deref(), Some(told));
+        assert_eq!(said("run with `RUST_BACKTRACE=1`"), None);
     }
 
     #[test]
