@@ -2,7 +2,7 @@
 //! (Goodlock: Havelund, SPIN 2000; Bensalem and Havelund, 2005; cycles of several workers and gate locks as in Agarwal
 //! et al., 2006).
 //!
-//! Each acquisition that waits without a timeout makes an edge from every lock that its worker holds. Edges of different workers
+//! Each acquisition that waits makes an edge from every lock that its worker holds. Edges of different workers
 //! that close a cycle are an *inversion*, unless one of the workers' other locks keeps them apart (a gate lock), or
 //! one worker did its part before another one was created or after it was joined.
 //!
@@ -12,7 +12,8 @@
 //! Found are inversions of mutexes and rwlocks that the host knows: those of the SDK, of pthreads, C11 and C++ threads.
 //! Not found: locks that a library makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers;
 //! inversions of locks that no execution took. What could make it wrong: an order by semaphores, condvars or flags is
-//! not seen, so a note may be about a deadlock that cannot happen. That is why only a deadlock that was executed is a bug.
+//! not seen, so a note may be about a deadlock that cannot happen; the same holds for a lock with a timeout. That is
+//! why only a deadlock that was executed is a bug.
 //!
 //! Cost: an event for each acquisition and release. The detector does not see accesses of memory.
 
@@ -21,7 +22,7 @@ use crate::evidence::{Inversion, Side};
 use crate::observe::{
     Detector, Ending, Event, Finding, GuestState, HbObject, Interest, Join, SavedState, SyncEvent, SyncKind,
 };
-use crate::runtime::{ObjectId, Request};
+use crate::runtime::ObjectId;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
@@ -126,8 +127,7 @@ impl Known {
     fn acquire(&mut self, state: &GuestState<'_>, worker: WorkerId, place: ObjectId, shared: bool) {
         let operation = state.runtime.pending(worker).operation;
         let wanted = Held { place, shared, taken: state.location(operation.site) };
-        let timed = matches!(state.runtime.worker(worker).request, Request::Lock { span_ns: Some(_), .. });
-        let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock) && !timed;
+        let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock);
         let gates = self.held[worker.index()].clone();
         if waits {
             for held in &gates {

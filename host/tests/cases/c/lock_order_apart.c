@@ -9,7 +9,6 @@
 // run: --detect lock-order -i 20 --no-shrink --test *_wrong
 // exit: 2
 // line: bug in test gate_wrong: deadlock
-// line: bug in test timed_wrong: deadlock
 // line: bug in test writer_wrong: deadlock
 // line: bug in test try_wrong: deadlock
 // line: bug in test readers_wrong: deadlock
@@ -18,7 +17,6 @@
 // line: bug in test three_wrong: deadlock
 #include <coyote.h>
 #include <pthread.h>
-#include <time.h>
 
 static pthread_mutex_t a, b, gate, nested;
 static pthread_rwlock_t left, right;
@@ -70,21 +68,6 @@ static void *gate_second(void *unused) {
   return unused;
 }
 BOTH(gate)
-
-// A lock with a timeout gives up.
-static void *timed_first(void *unused) {
-  struct timespec soon = {1, 0};
-  pthread_mutex_lock(&a);
-  if (broken) pthread_mutex_lock(&b);
-  if (broken || pthread_mutex_timedlock(&b, &soon) == 0) pthread_mutex_unlock(&b);
-  pthread_mutex_unlock(&a);
-  return unused;
-}
-static void *timed_second(void *unused) {
-  b_then_a();
-  return unused;
-}
-BOTH(timed)
 
 // A writer and a reader exclude each other, two readers do not.
 static void *writer_first(void *unused) {

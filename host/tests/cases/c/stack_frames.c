@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 static _Atomic(volatile int *) published;
-static atomic_int later;
+atomic_int later;
 static sem_t done;
 static __attribute__((noinline)) void publishes(void) {
     volatile int local = 1;
