@@ -11,8 +11,8 @@ use super::{correlation, frames};
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::results::{
-    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, SearchSummary, Sweep, Swept,
-    TestResult,
+    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, SearchSummary, Story, Sweep,
+    Swept, TestResult,
 };
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
@@ -100,7 +100,7 @@ impl Builder<'_> {
             files: BTreeMap::new(),
             replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
             place: self.place(found),
-            story: found.story.clone(),
+            story: found.story.clone().map(|story| Story { message: None, ..story }),
             workers: workers.collect(),
             block: post_mortem.block.as_ref().map(|block| BlockReport {
                 address: block.address,
@@ -256,6 +256,7 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
         instead: p.instead.clone(),
         certain: p.certain,
         after: p.after,
+        read: p.read.clone(),
     });
     let findability =
         findability.map(|measured| FindabilityReport { measured, iterations: measured.iterations() });

@@ -299,6 +299,9 @@ pub struct PassingReport {
     pub certain: bool,
     /// The random continuations after that choice that still had the bug.
     pub after: Rate,
+    /// The first thing that the failing worker then reads otherwise, as a clause, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<String>,
 }
 
 /// The frequency of the bug.

@@ -85,7 +85,7 @@ impl Teller {
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         let passing = match &found.explanation.passing {
             Some(passing) if why::may_follow_from_values(found.bug.kind) => {
-                record(execution, &passing.trace, false)?.map(|(_, recording)| (recording, named(execution)))
+                record(execution, &passing.trace, false)?.map(|(_, recording)| (recording, paths(execution)))
             }
             _ => None,
         };
@@ -107,16 +107,21 @@ impl Teller {
             memory: &|access| variables.at(access.raw.address, access.raw.bytes),
             workers: &name,
         };
-        let read = bug.worker.filter(|_| why::may_follow_from_values(bug.kind)).map(|reader| {
-            let failing = values_read::reads(&recording, reader, &mut places, &name);
-            let passing = passing.as_ref().and_then(|(recording, workers)| {
+        let reader = bug.worker.filter(|_| why::may_follow_from_values(bug.kind));
+        let read = reader.map(|reader| {
+            let reads = values_read::reads(&recording, reader, &mut places, &name);
+            let other = passing.as_ref().and_then(|(recording, workers)| {
                 let path = &runtime.worker(reader).path;
-                let reader = WorkerId(workers.iter().position(|(other, _)| other == path)? as u32);
-                let name = |id: WorkerId| workers[id.index()].1.clone();
-                Some(values_read::reads(recording, reader, &mut places, &name))
+                let reader = WorkerId(workers.iter().position(|other| other == path)? as u32);
+                Some(values_read::reads(recording, reader, &mut places, &|_| String::new()))
             });
-            values_read::sentence(reader, &failing, passing.as_deref(), &names)
+            let differs = other.and_then(|other| values_read::difference(reader, &reads, &other, &names));
+            (values_read::sentence(reader, &reads, &names), differs)
         });
+        let (read, differs) = read.unwrap_or_default();
+        if let Some(passing) = &mut found.explanation.passing {
+            passing.read = differs;
+        }
         let mut ends = ends(execution, bug, &mut places, &names, sources);
         let (groups, left_out) = rows::rows(&moments, ends.len());
         if groups.is_empty() {
@@ -160,7 +165,7 @@ impl Teller {
             innermost: &innermost,
             for_tasks: &for_tasks,
             tasks: &tasks,
-            read: read.flatten(),
+            read,
         };
         let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
         let naming = Naming {
@@ -203,11 +208,9 @@ fn record(
     Ok(is_whole.then_some((replayed.outcome, recording)))
 }
 
-/// The workers of the execution that has just ended, by number: their paths and names.
-fn named(execution: &Execution) -> Vec<(WorkerPath, String)> {
-    let runtime = execution.runtime();
-    let ids = (0..runtime.workers().len() as u32).map(WorkerId);
-    ids.map(|id| (runtime.worker(id).path.clone(), name(runtime, id))).collect()
+/// The paths of the workers of the execution that has just ended, by number.
+fn paths(execution: &Execution) -> Vec<WorkerPath> {
+    execution.runtime().workers().iter().map(|worker| worker.path.clone()).collect()
 }
 
 /// The workers that have rows, and the rows. `ends`: rows for what is never executed; `decisive`: the decisive step.

@@ -1,4 +1,4 @@
-//! The value that a failing worker read, which worker wrote it, and which value the nearest passing schedule has there.
+//! The value that a failing worker read, which worker wrote it, and which value it reads in the nearest passing schedule.
 //!
 //! A worker does the same in two schedules until it reads something else. So the first read in which a failing and a passing
 //! schedule differ is where the difference reaches the worker that fails. Only the guest's own lines count: how often a
@@ -94,55 +94,39 @@ impl Read {
         format!(", which {who} wrote in step {}{}", writer.step, words::in_brackets(writer.line.as_ref()))
     }
 
-    /// A sentence on the read by a worker.
-    fn sentence(&self, reader: WorkerId, names: &Names<'_>) -> Option<String> {
-        let who = (names.workers)(reader);
+    /// What is read, by a value in words and by the name of the memory.
+    fn what(&self, value: Option<String>, names: &Names<'_>) -> Option<String> {
         let memory = (names.memory)(&self.access).map(|known| known.name);
-        let value = words::value(&self.access, names).filter(|value| value != words::NOT_NULL);
-        let what = match (value, memory) {
+        Some(match (value, memory) {
             (Some(value), Some(name)) => format!("{value} from `{name}`"),
             (Some(value), None) => value,
             (None, Some(name)) => format!("`{name}`"),
             (None, None) => return None,
-        };
-        let place = words::place(&self.line);
-        Some(format!("{who} reads {what} in step {} ({place}){}", self.step, self.wrote()))
+        })
     }
 }
 
-/// A sentence on the read of a failing worker in which a passing schedule differs first; without such a schedule, on the last
-/// thing that it read and another worker had written meanwhile.
-pub fn sentence(
-    reader: WorkerId,
-    failing: &[Read],
-    passing: Option<&[Read]>,
-    names: &Names<'_>,
-) -> Option<String> {
-    let difference = passing.and_then(|passing| difference(failing, passing, names));
-    if let Some((read, there)) = difference {
-        return Some(format!("{}; the nearest passing schedule has {there}", read.sentence(reader, names)?));
-    }
+/// A sentence on the last thing that a failing worker read, if another worker had written it meanwhile.
+pub fn sentence(reader: WorkerId, failing: &[Read], names: &Names<'_>) -> Option<String> {
     let is_news = |read: &&Read| read.writer.as_ref().is_some_and(|writer| writer.is_news);
-    failing.iter().rfind(is_news)?.sentence(reader, names)
+    let read = failing.last().filter(is_news)?;
+    let value = words::value(&read.access, names).filter(|value| value != words::NOT_NULL);
+    let (who, what, place) = ((names.workers)(reader), read.what(value, names)?, words::place(&read.line));
+    Some(format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote()))
 }
 
-/// The first read in which two schedules differ, and what the second one has in its place.
-fn difference<'a>(failing: &'a [Read], passing: &[Read], names: &Names<'_>) -> Option<(&'a Read, String)> {
+/// A clause on the first read in which a passing schedule differs from the failing one.
+pub fn difference(reader: WorkerId, failing: &[Read], passing: &[Read], names: &Names<'_>) -> Option<String> {
     let same = failing.iter().zip(passing).take_while(|(a, b)| a.is_at(b));
     let mut differ = same.filter(|(a, b)| a.access.raw.before != b.access.raw.before);
     differ.find_map(|(a, b)| {
-        // What the worker keeps for itself follows from something else.
         let (here, there) = (words::value(&a.access, names)?, words::value(&b.access, names)?);
+        // What the worker keeps for itself follows from something else.
         if here == there || a.is_of_own() && b.is_of_own() {
             return None;
         }
-        let by = |read: &Read| read.writer.as_ref().map(|writer| (writer.name.clone(), writer.line.clone()));
-        let from = match by(b) {
-            Some((name, line)) if by(a).as_ref() != Some(&(name.clone(), line.clone())) => {
-                format!(", from {name}{}", words::in_brackets(line.as_ref()))
-            }
-            _ => String::new(),
-        };
-        Some((a, format!("{there} there{from}")))
+        let (who, what, place) =
+            ((names.workers)(reader), b.what(Some(there), names)?, words::place(&b.line));
+        Some(format!("{who} then reads {what} ({place}), not {here}"))
     })
 }

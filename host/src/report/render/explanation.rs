@@ -85,12 +85,14 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
 fn instead(bug: &BugReport, passing: &PassingReport) -> String {
     let meaning = bug.explanation.decisive.as_ref().and_then(|decisive| decisive.meaning.as_ref());
     let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
-    match &passing.instead {
-        Instead::Step { title, .. } => format!("{passes} with a step of {title} before it"),
-        Instead::RunsOn { title, .. } => format!("{passes} if {title} first goes on as far as it can"),
-        Instead::Timeout { title, .. } => format!("{passes} if the timeout of {title} fires first"),
-        Instead::Value { value, was, .. } => format!("{passes} {}", with_another(meaning, *value, *was)),
-    }
+    let how = match &passing.instead {
+        Instead::Step { title, .. } => format!("with a step of {title} before it"),
+        Instead::RunsOn { title, .. } => format!("if {title} first goes on as far as it can"),
+        Instead::Timeout { title, .. } => format!("if the timeout of {title} fires first"),
+        Instead::Value { value, was, .. } => with_another(meaning, *value, *was),
+    };
+    let read = passing.read.as_ref().map_or(String::new(), |read| format!(": {read}"));
+    format!("{passes} {how}{read}")
 }
 
 /// What a chosen value decided.
