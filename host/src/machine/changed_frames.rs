@@ -10,32 +10,36 @@ use super::stack::Layout;
 use coyote_strategies::{Effect, WorkerId, WorkerState};
 
 impl Machine {
-    /// The layout of a suspended worker's stack, if steps have footprints.
-    pub(super) fn layout(&self, worker: WorkerId) -> Option<Layout> {
+    /// Reads the layout of a suspended worker's stack. Returns false, and reads nothing, if steps have no footprints.
+    pub(super) fn read_layout(&self, worker: WorkerId, layout: &mut Layout) -> bool {
         let host = self.store.data();
         let runtime = &host.scheduler.runtime;
-        if !runtime.footprint.recording {
-            return None;
-        }
+        let saved = host.saved_workers.get(worker.index()).filter(|_| runtime.footprint.recording);
+        let Some(saved) = saved else { return false };
         let main = || host.main_stack_alone.filter(|_| worker == runtime.first());
-        let bounds = runtime.stack_of(worker).or_else(main).unwrap_or((0, u32::MAX));
-        host.saved_workers.get(worker.index()).map(|saved| Layout::of(&host.table, saved, bounds))
+        // Whether the memory was freed does not matter here, and takes time to look up.
+        let bounds = runtime.worker(worker).start.stack.or_else(main).unwrap_or((0, u32::MAX));
+        layout.read(&host.table, saved, bounds);
+        true
     }
 
-    /// Adds to the footprint of a worker's step what has become something else in its stack. `before`:
-    /// [`Machine::layout`] before it.
-    pub(super) fn touch_changed_frames(&mut self, worker: WorkerId, before: Option<Layout>) {
-        let Some(before) = before.filter(|before| *before != Layout::default()) else { return };
+    /// Adds to the footprint of a worker's step what has become something else in its stack. `before`: its layout before
+    /// the step.
+    pub(super) fn touch_changed_frames(&mut self, worker: WorkerId, before: &Layout) {
+        // The worker had not begun.
+        if !before.is_known() {
+            return;
+        }
+        let mut after = std::mem::take(&mut self.layout_after);
         let runtime = &self.store.data().scheduler.runtime;
-        let after = match runtime.pending(worker).state {
-            WorkerState::Ended => {
-                let high = runtime.stack_of(worker).map(|(_, high)| high);
-                Some(Layout::unused(high.unwrap_or(before.end())))
-            }
-            _ => self.layout(worker),
-        };
-        let Some(after) = after else { return };
+        if runtime.pending(worker).state == WorkerState::Ended {
+            let high = runtime.stack_of(worker).map(|(_, high)| high);
+            after = Layout::unused(high.unwrap_or(before.end()));
+        } else {
+            self.read_layout(worker, &mut after);
+        }
         let changed = before.difference(&after);
+        self.layout_after = after;
         let footprint = &mut self.scheduler_mut().runtime.footprint;
         footprint.memory(Effect::Write, changed.start.into(), changed.len() as u64);
     }

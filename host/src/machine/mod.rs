@@ -69,7 +69,7 @@ use lease::Lease;
 use observed::observe;
 use owners::OwnerTable;
 use scheduler::{Context, Scheduler};
-use stack::SavedWorker;
+use stack::{Layout, SavedWorker};
 use std::ops::Range;
 use std::sync::Arc;
 use wasmtime::{Store, Trap, Val, WasmBacktrace};
@@ -88,6 +88,9 @@ pub struct Machine {
     /// Read when a function's name is first needed.
     symbols: Option<Symbols>,
     counters: Counters,
+    /// The stack of the worker of the last step, before it and after it: see `changed_frames`.
+    layout_before: Layout,
+    layout_after: Layout,
 }
 
 /// An error of the environment or of this tool while setting up a guest.
@@ -155,6 +158,8 @@ impl Machine {
             tables_changed: false,
             symbols: None,
             counters: Counters::default(),
+            layout_before: Layout::default(),
+            layout_after: Layout::default(),
         };
         machine.set_start(Runtime::default());
         machine.keep_main_globals();
@@ -419,9 +424,13 @@ impl Machine {
     fn go_on(&mut self, goes_on: bool) -> Result<(), MachineError> {
         if goes_on {
             let worker = self.scheduler().planned().expect("it goes on");
-            let before = self.layout(worker);
+            let mut before = std::mem::take(&mut self.layout_before);
+            let is_read = self.read_layout(worker, &mut before);
             self.go()?;
-            self.touch_changed_frames(worker, before);
+            if is_read {
+                self.touch_changed_frames(worker, &before);
+            }
+            self.layout_before = before;
         }
         if self.scheduler_mut().take_crashed() {
             self.restart()?;

@@ -55,57 +55,85 @@ fn in_frame(frame: &FrameSite) -> StackPlace {
     if frame.escapes { StackPlace::Other } else { StackPlace::Private }
 }
 
-/// What the bytes of a worker's stack belong to: ranges by their ends, ascending. About what is behind the last one, nothing
-/// is known ([`StackPlace::Other`]).
+/// What the bytes of a worker's stack belong to. By default, nothing is known about any of them ([`StackPlace::Other`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout(Vec<(u32, StackPlace)>);
+pub struct Layout {
+    is_known: bool,
+    /// The stack pointer: bytes below it belong to no frame.
+    pointer: u32,
+    /// What the bytes of the red zone below it belong to, if they are in use.
+    red_zone: Option<StackPlace>,
+    /// Frames by their ends, innermost first. Nothing is known about what is behind the last one.
+    frames: Vec<(u32, StackPlace)>,
+}
 
 impl Layout {
-    /// The layout of a suspended worker's stack with these bounds.
-    pub fn of(table: &SiteTable, saved: &SavedWorker, (low, high): (u32, u32)) -> Layout {
+    /// Becomes the layout of a suspended worker's stack with these bounds.
+    pub fn read(&mut self, table: &SiteTable, saved: &SavedWorker, (low, high): (u32, u32)) {
         let pointer = saved.stack_pointer(table).filter(|_| saved.started);
-        let Some(pointer) = pointer.filter(|pointer| (low..=high).contains(pointer)) else {
-            return Layout::default();
-        };
-        let sites: Vec<u32> = walk(table, &saved.bytes).map(|(site, _)| site).collect();
-        let mut frames = sites.iter().rev().map(|site| &table.frames[*site as usize]).peekable();
-        let mut pieces = Vec::with_capacity(sites.len() + 2);
-        match frames.peek().filter(|innermost| innermost.red_zone) {
-            Some(innermost) => {
-                pieces.push((pointer.saturating_sub(RED_ZONE), StackPlace::Ended));
-                pieces.push((pointer, in_frame(innermost)));
+        let pointer = pointer.filter(|pointer| (low..=high).contains(pointer));
+        self.frames.clear();
+        self.is_known = pointer.is_some();
+        let Some(pointer) = pointer else { return };
+        self.pointer = pointer;
+        self.red_zone = None;
+        for (site, _) in walk(table, &saved.bytes) {
+            let frame = &table.frames[site as usize];
+            let place = in_frame(frame);
+            self.red_zone = frame.red_zone.then_some(place);
+            match frame.stack_bytes {
+                Some(bytes) => self.frames.push((bytes, place)),
+                None => self.frames.clear(),
             }
-            None => pieces.push((pointer, StackPlace::Ended)),
         }
+        self.frames.reverse();
         let mut end = pointer;
-        for (frame, bytes) in frames.map_while(|frame| Some((frame, frame.stack_bytes?))) {
-            end = end.saturating_add(bytes);
-            pieces.push((end, in_frame(frame)));
+        for (bytes, _) in &mut self.frames {
+            end = end.saturating_add(*bytes);
+            *bytes = end;
         }
-        Layout(pieces)
     }
 
     /// The layout of a stack of which nothing is in use, up to this end.
     pub fn unused(high: u32) -> Layout {
-        Layout(vec![(high, StackPlace::Ended)])
+        Layout { is_known: true, pointer: high, ..Layout::default() }
+    }
+
+    /// Whether anything is known.
+    pub fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// The end of the part about which something is known.
     pub fn end(&self) -> u32 {
-        self.0.last().map_or(0, |(end, _)| *end)
+        self.frames.last().map_or(self.pointer, |(end, _)| *end)
     }
 
     /// What an address belongs to.
     pub fn place(&self, address: u32) -> StackPlace {
-        self.0.iter().find(|(end, _)| address < *end).map_or(StackPlace::Other, |(_, place)| *place)
+        if !self.is_known {
+            return StackPlace::Other;
+        }
+        if address < self.pointer {
+            return self.red_zone.filter(|_| self.pointer - address <= RED_ZONE).unwrap_or(StackPlace::Ended);
+        }
+        self.frames.iter().find(|(end, _)| address < *end).map_or(StackPlace::Other, |(_, place)| *place)
     }
 
     /// The range outside of which two layouts are the same; empty if they are.
     pub fn difference(&self, other: &Layout) -> Range<u32> {
-        let mut ends: Vec<u32> = self.0.iter().chain(&other.0).map(|(end, _)| *end).collect();
+        if self == other {
+            return 0..0;
+        }
+        let ends = |of: &Layout| {
+            let frames = of.frames.iter().map(|(end, _)| *end);
+            frames.chain([of.pointer.saturating_sub(RED_ZONE), of.pointer]).collect::<Vec<_>>()
+        };
+        let mut ends = [ends(self), ends(other)].concat();
         ends.sort_unstable();
         let begins = std::iter::once(0).chain(ends.iter().copied());
-        let mut differ = begins.zip(&ends).filter(|(begin, _)| self.place(*begin) != other.place(*begin));
+        let mut differ =
+            begins.zip(&ends).filter(|(begin, end)| begin < end && self.place(*begin) != other.place(*begin));
         let Some((begin, end)) = differ.next() else { return 0..0 };
         begin..differ.last().map_or(*end, |(_, end)| *end)
     }
@@ -208,4 +236,45 @@ pub fn dead_ranges(
         }
     }
     dead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    fn random(random: &mut StdRng) -> Layout {
+        const PLACES: [StackPlace; 2] = [StackPlace::Private, StackPlace::Other];
+        let pointer = random.random_range(0..300);
+        let red_zone = random.random_bool(0.5).then(|| PLACES[random.random_range(0..2)]);
+        let mut end = pointer;
+        let mut frames = Vec::new();
+        for _ in 0..random.random_range(0..5) {
+            end += random.random_range(0..60);
+            frames.push((end, PLACES[random.random_range(0..2)]));
+        }
+        Layout { is_known: true, pointer, red_zone, frames }
+    }
+
+    /// The difference of two layouts is that of what they say of each address.
+    #[test]
+    fn differences_are_those_of_the_places() {
+        let mut source = StdRng::seed_from_u64(0);
+        let mut equal = 0;
+        for _ in 0..2_000 {
+            let one = random(&mut source);
+            let other = match source.random_range(0..4) {
+                0 => one.clone(),
+                1 => Layout::unused(one.end()),
+                _ => random(&mut source),
+            };
+            let differ: Vec<u32> =
+                (0..700).filter(|address| one.place(*address) != other.place(*address)).collect();
+            let range = differ.first().map_or(0..0, |first| *first..differ[differ.len() - 1] + 1);
+            equal += u32::from(range.is_empty());
+            assert_eq!(one.difference(&other), range, "{one:?} {other:?}");
+        }
+        assert!((400..1_000).contains(&equal), "{equal}");
+    }
 }

@@ -45,7 +45,11 @@ impl Stacks for Suspended<'_> {
 
     fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
         let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker));
-        saved.map_or(StackPlace::Other, |saved| Layout::of(self.table, saved, bounds).place(address))
+        let mut layout = Layout::default();
+        if let Some(saved) = saved {
+            layout.read(self.table, saved, bounds);
+        }
+        layout.place(address)
     }
 }
 
