@@ -36,13 +36,14 @@ pub fn last_words(output: &[Output], worker: Option<WorkerId>) -> Option<String>
 /// What Rust's test harness says of a test with `#[should_panic]` that did not panic, or not with the expected message.
 pub fn unmet_expectation(report: &[u8]) -> Option<String> {
     const NOTES: [&str; 3] = [
-        "test did not panic as expected",
-        "panic did not contain expected string",
-        "expected panic with string value",
+        "note: test did not panic as expected",
+        "note: panic did not contain expected string",
+        "note: expected panic with string value",
     ];
     let report = String::from_utf8_lossy(report);
     let begin = NOTES.iter().find_map(|note| report.find(note))?;
-    let lines = report[begin..].lines().map(str::trim).take_while(|line| !line.is_empty()).take(3);
+    let lines =
+        report[begin + "note: ".len()..].lines().map(str::trim).take_while(|line| !line.is_empty()).take(3);
     Some(lines.collect::<Vec<_>>().join(", ").chars().take(CHARACTERS_MAX).collect())
 }
 

@@ -5,12 +5,13 @@
 //! library tries to take a lock says nothing.
 
 use super::moment::{Places, SharedAccess, stack_of};
-use super::recorder::{RawStep, Recording};
+use super::recorder::{RawAccess, RawStep, Recording};
 use super::words::{self, Names};
 use crate::symbols::SourceFrame;
 use coyote_instrumenter::Location;
 use coyote_strategies::WorkerId;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A worker's read of memory in the guest's own source.
 pub struct Read {
@@ -40,17 +41,15 @@ pub fn reads(
     name: &dyn Fn(WorkerId) -> String,
 ) -> Vec<Read> {
     let mut reads: Vec<Read> = Vec::new();
-    let mut written: BTreeMap<u64, &RawStep> = BTreeMap::new();
+    let mut written = Written::default();
     let born = recording.steps.iter().find(|step| step.spawned == Some(reader)).map_or(0, |step| step.number);
     for step in &recording.steps {
         for raw in &step.accesses {
-            let bytes = raw.address..raw.address + u64::from(raw.bytes);
             if raw.reads && step.worker == reader {
                 let stack = stack_of(step, raw);
                 let line = places.own(&stack).map(|(_, line)| line);
                 if let Some(line) = line.filter(|_| places.is_direct(stack.iter().copied())) {
-                    let last = written.range(bytes.clone()).map(|(_, step)| *step).max_by_key(|s| s.number);
-                    let writer = last.map(|by| Writer {
+                    let writer = written.last(raw).map(|by| Writer {
                         name: name(by.worker),
                         is_reader: by.worker == reader,
                         step: by.number,
@@ -68,14 +67,47 @@ pub fn reads(
                     });
                 }
             }
-            let changes = raw.writes && !(raw.may_fail && raw.before == raw.after);
-            if changes && raw.bytes <= 8 {
-                written.extend(bytes.map(|byte| (byte, step)));
-            }
+            written.add(step, raw);
         }
     }
     reads.dedup_by(|b, a| a.is_at(b) && a.access.raw.before == b.access.raw.before);
     reads
+}
+
+/// The last write of each byte: its step, and the value.
+#[derive(Default)]
+struct Written<'a>(BTreeMap<u64, (&'a RawStep, u8)>);
+
+impl<'a> Written<'a> {
+    fn add(&mut self, step: &'a RawStep, raw: &RawAccess) {
+        if !raw.writes || raw.may_fail && raw.before == raw.after {
+            return;
+        }
+        let bytes = bytes(raw);
+        match raw.after.filter(|_| raw.bytes <= 8) {
+            Some(value) => self.0.extend(bytes.zip(value.to_le_bytes()).map(|(at, byte)| (at, (step, byte)))),
+            // What the memory holds then is not known.
+            None => {
+                let known: Vec<u64> = self.0.range(bytes).map(|(at, _)| *at).collect();
+                known.iter().for_each(|at| _ = self.0.remove(at));
+            }
+        }
+    }
+
+    /// The last write of what an access reads. `None` if the memory holds something else: what the host writes is not
+    /// known here.
+    fn last(&self, raw: &RawAccess) -> Option<&'a RawStep> {
+        let value = raw.before?.to_le_bytes();
+        let all = || self.0.range(bytes(raw));
+        let (_, (last, _)) = all().max_by_key(|(_, (step, _))| step.number)?;
+        let mut its = all().filter(|(_, (step, _))| step.number == last.number);
+        its.all(|(at, (_, byte))| value[(at - raw.address) as usize] == *byte).then_some(*last)
+    }
+}
+
+/// The addresses of an access.
+fn bytes(raw: &RawAccess) -> Range<u64> {
+    raw.address..raw.address + u64::from(raw.bytes)
 }
 
 impl Read {
