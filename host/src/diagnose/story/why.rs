@@ -2,7 +2,7 @@
 //!
 //! Every sentence states what happened, and none what the programmer intended: for a deadlock, which workers wait for
 //! what and what the notifications did; for a failing line, which worker changed what it read, or else took a lock between
-//! two uses of it; for a block, which worker freed it.
+//! two uses of it, or else wrote what its worker read last; for a block, which worker freed it.
 
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
