@@ -3,7 +3,7 @@
 use crate::cache::Native;
 use crate::code::{Code, Demand};
 use crate::data_segments;
-use crate::orderings::{self, Orderings};
+use crate::orderings::{self, Counts, Orderings};
 use crate::preview1;
 use crate::symbols;
 use anyhow::{Result, anyhow, bail};
@@ -172,6 +172,11 @@ impl Artifact {
     /// The atomic sites and their memory orderings, computed at the first call.
     pub fn orderings(&self) -> &Orderings {
         self.orderings.get()
+    }
+
+    /// The number of atomic sites of the program's own code by what is known of them.
+    pub(crate) fn own_orderings(&self) -> Counts {
+        self.orderings.own_counts()
     }
 
     /// Where active data segments lie in guest memory: start and end of each.

@@ -252,7 +252,7 @@ pub struct StackAccess {
     pub what: Cow<'static, str>,
     /// The first byte accessed.
     pub address: u64,
-    /// The number of bytes.
+    /// The number of bytes; 0 for the use of a sync object.
     pub bytes: u32,
     /// The title of the worker whose stack it is.
     pub owner: String,

@@ -185,3 +185,8 @@ pub fn sequences(function: &LocalFunction) -> Vec<InstrSeqId> {
     }
     found
 }
+
+/// The instructions in these sequences.
+pub fn instructions(function: &LocalFunction) -> impl Iterator<Item = &(Instr, InstrLocId)> {
+    sequences(function).into_iter().flat_map(|sequence| &function.block(sequence).instrs)
+}

@@ -1,6 +1,6 @@
 //! The module that the passes change, and the facts that they pass on to each other.
 
-use crate::code::sequences;
+use crate::code::instructions;
 use crate::libraries::AtomicKind;
 use crate::marked::{Marked, orders_of_sites};
 use crate::options::Mutant;
@@ -113,6 +113,8 @@ pub struct Draft<'a> {
     pub policies: Vec<PointPolicy>,
     /// Functions whose accesses belong to an allocator.
     pub allocating: BTreeSet<u32>,
+    /// Atomic functions, and functions that only they call, of which each access is checked: see `passes::checks`.
+    pub checked: BTreeSet<u32>,
     /// See [`crate::SiteTable::tells_memory_size`].
     pub tells_memory_size: bool,
     /// Functions none of whose accesses is reported: see `libraries::UNTOLD`.
@@ -174,6 +176,7 @@ impl<'a> Draft<'a> {
             policies: vec![PointPolicy::default(); original.functions.len()],
             allocating: BTreeSet::new(),
             tells_memory_size: false,
+            checked: BTreeSet::new(),
             untold: BTreeSet::new(),
             owners: None,
             orders: BTreeMap::new(),
@@ -237,8 +240,7 @@ impl<'a> Draft<'a> {
     /// Whether this function of the guest has an instruction that satisfies `wanted`.
     pub(crate) fn has_within(&self, id: FunctionId, wanted: impl Fn(&Instr) -> bool) -> bool {
         let function = self.module.funcs.get(id).kind.unwrap_local();
-        let has = |sequence| function.block(sequence).instrs.iter().any(|(instr, _)| wanted(instr));
-        sequences(function).into_iter().any(has)
+        instructions(function).any(|(instr, _)| wanted(instr))
     }
 
     /// The runtime import with this name, added at the first request.

@@ -58,6 +58,9 @@ pub const ALLOCATOR_UNKNOWN: u32 = u32::MAX;
 /// `seen(what, object, size: i32)`: the running step touches what it did not announce: see [`Seen`]. Only in
 /// modules that are instrumented for footprints.
 pub const SEEN: &str = "seen";
+/// `check(address, bytes, write: i32)`: asks detectors whether an access of memory may be made that is no scheduling point,
+/// in an atomic function that is no allocator.
+pub const CHECK: &str = "check";
 /// `thread_name(name)`: names the thread that this worker starts next. `name` is the address of an
 /// `Option<String>` of Rust's standard library.
 pub const THREAD_NAME: &str = "thread_name";

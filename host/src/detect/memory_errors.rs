@@ -27,7 +27,13 @@ impl Detector for MemoryErrors {
     fn veto(&self, state: &GuestState<'_>, worker: WorkerId, attempt: &Attempt<'_>) -> Option<Finding> {
         match *attempt {
             Attempt::Operation(operation) => forbidden_operation(state, worker, operation),
+            Attempt::Unannounced(access) => {
+                let write = access.effect == Effect::Write;
+                let range = Range { address: access.object, bytes: access.size, write };
+                forbidden(state, worker, range, unannounced(access))
+            }
             Attempt::Host(access) => forbidden_to_host(state, worker, access),
+            Attempt::Object { address } => freed_object(state.runtime, worker, address.into(), USE_OF_OBJECT),
             Attempt::Free { address } => {
                 let block = state.runtime.heap.free_error(worker, address)?;
                 let evidence = Evidence::Free { address, block: described(&block) };
@@ -89,14 +95,26 @@ fn forbidden_operation(state: &GuestState<'_>, worker: WorkerId, operation: &Ope
     touched(state, worker, operation).find_map(|r| forbidden(state, worker, r, kind.name()))
 }
 
+/// The use of a sync object that a library finds wrong, as a part of a sentence.
+pub(super) const USE_OF_OBJECT: &str = "use of a sync object";
+
+/// An access by the host, as a part of a sentence.
+pub(super) fn by_host(access: &Access) -> &'static str {
+    if access.effect == Effect::Write { "write by the host" } else { "read by the host" }
+}
+
+/// An access that is no scheduling point, as a part of a sentence.
+pub(super) fn unannounced(access: &Access) -> &'static str {
+    if access.effect == Effect::Write { OpKind::Store.name() } else { OpKind::Load.name() }
+}
+
 /// The finding if the worker must not let the host make this access.
 fn forbidden_to_host(state: &GuestState<'_>, worker: WorkerId, access: &Access) -> Option<Finding> {
     let write = access.effect == Effect::Write;
-    let what = if write { "write by the host" } else { "read by the host" };
     let range = Range { address: access.object, bytes: access.size, write };
     // An access beyond memory is an error that the call returns to the guest.
     let within = access.object + u64::from(access.size) <= state.bounds.memory_bytes;
-    if within { forbidden(state, worker, range, what) } else { None }
+    if within { forbidden(state, worker, range, by_host(access)) } else { None }
 }
 
 fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'static str) -> Option<Finding> {
@@ -129,7 +147,7 @@ fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'sta
 }
 
 /// The finding if a sync object that a worker uses lies in a block that was freed.
-pub fn freed_object(runtime: &Runtime, worker: WorkerId, object: u64, what: &'static str) -> Option<Finding> {
+fn freed_object(runtime: &Runtime, worker: WorkerId, object: u64, what: &'static str) -> Option<Finding> {
     let wrong = freed(runtime, worker, Range { address: object, bytes: 1, write: false })?;
     Some(heap_error(worker, wrong, what, object, 0))
 }

@@ -17,12 +17,12 @@
 //!
 //! Cost: it is asked about every access.
 
-use super::memory_errors::touched;
+use super::memory_errors::{USE_OF_OBJECT, by_host, touched, unannounced};
 use crate::artifact::Artifact;
 use crate::evidence::{Evidence, StackAccess};
-use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, StackPlace};
+use crate::observe::{Attempt, Detector, Finding, GuestState, Interest, StackPlace, uses_object};
 use crate::outcome::{Bug, BugKind};
-use coyote_strategies::{Effect, WorkerId};
+use coyote_strategies::WorkerId;
 
 /// See the module's documentation. It has no state.
 pub struct UseAfterReturn;
@@ -38,14 +38,20 @@ impl Detector for UseAfterReturn {
     }
 
     fn veto(&self, state: &GuestState<'_>, worker: WorkerId, attempt: &Attempt<'_>) -> Option<Finding> {
+        let ended_at = |what, address, bytes| ended_at(state, worker, what, address, bytes);
+        // An access of no bytes is none.
+        let accessed = |what, address, bytes| if bytes > 0 { ended_at(what, address, bytes) } else { None };
         match *attempt {
-            Attempt::Operation(operation) => touched(state, worker, operation)
-                .find_map(|range| ended_at(state, worker, operation.kind.name(), range.address, range.bytes)),
-            Attempt::Host(access) => {
-                let what =
-                    if access.effect == Effect::Write { "write by the host" } else { "read by the host" };
-                ended_at(state, worker, what, access.object, access.size)
+            // The worker that ends a wait may return from the function whose variable the object is.
+            Attempt::Operation(operation) if uses_object(operation.kind) => {
+                let begins = !state.runtime.worker(worker).waiting;
+                if begins { ended_at(operation.kind.name(), operation.object, 0) } else { None }
             }
+            Attempt::Operation(operation) => touched(state, worker, operation)
+                .find_map(|range| accessed(operation.kind.name(), range.address, range.bytes)),
+            Attempt::Unannounced(access) => accessed(unannounced(access), access.object, access.size),
+            Attempt::Host(access) => accessed(by_host(access), access.object, access.size),
+            Attempt::Object { address } => ended_at(USE_OF_OBJECT, address.into(), 0),
             Attempt::Free { .. } => None,
         }
     }
@@ -59,7 +65,7 @@ fn ended_at(
     address: u64,
     bytes: u32,
 ) -> Option<Finding> {
-    let first = u32::try_from(address).ok().filter(|_| bytes > 0)?;
+    let first = u32::try_from(address).ok()?;
     // The bounds of the first worker's stack are not known to the runtime.
     let known = state.runtime.stack_at(first).or_else(|| state.runtime.left_stack_at(first));
     let owner = known.unwrap_or(state.runtime.first());

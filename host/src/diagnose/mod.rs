@@ -73,6 +73,7 @@ pub fn found_bug(
         trace,
         path,
         post_mortem,
+        named_message: None,
         story: None,
         history: None,
         count: 1,

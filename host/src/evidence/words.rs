@@ -216,10 +216,18 @@ impl Block {
     }
 }
 
+/// An access, or the use of a sync object if it has no bytes.
+fn accessed(what: &str, address: u64, bytes: u32) -> String {
+    match bytes {
+        0 => format!("{what} at {address:#x}"),
+        _ => format!("{what} of {} at {address:#x}", amount(bytes)),
+    }
+}
+
 impl StackAccess {
     fn message(&self) -> String {
         let StackAccess { what, address, bytes, owner, reused } = self;
-        let place = format!("{what} of {} at {address:#x} in the stack of {owner}", amount(*bytes));
+        let place = format!("{} in the stack of {owner}", accessed(what, *address, *bytes));
         match reused {
             false => format!("{place}: a local variable of a function that has returned"),
             true => format!(
@@ -233,10 +241,7 @@ impl StackAccess {
 impl HeapAccess {
     fn message(&self) -> String {
         let HeapAccess { what, address, bytes, block } = self;
-        let place = match bytes {
-            0 => format!("{what} at {address:#x}"),
-            _ => format!("{what} of {} at {address:#x}", amount(*bytes)),
-        };
+        let place = accessed(what, *address, *bytes);
         let start = u64::from(block.address);
         let size = amount(block.bytes);
         if !block.freed {

@@ -122,7 +122,7 @@ pub(super) fn assumptions(
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
     assumptions.extend(of_rounds(plan, &result.subject.strategy, seen).into_iter().map(String::from));
     if weak || plan.settings.detectors.watches_all("races") {
-        let Counts { without_ordering, unknown, .. } = plan.artifact.orderings().counts();
+        let Counts { without_ordering, unknown, .. } = plan.artifact.own_orderings();
         let count = (without_ordering + unknown) as u64;
         if count > 0 {
             let operations = counted(count, "operation");

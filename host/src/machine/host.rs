@@ -237,8 +237,8 @@ impl Host {
         runtime.observe_access(worker, &access, source, seen.1 & rt::ATOMIC != 0);
     }
 
-    /// The worker that calls of allocators are attributed to: the first worker before any worker runs.
-    pub fn allocates(&self) -> WorkerId {
+    /// The worker that calls are attributed to: the first worker before any worker runs.
+    pub fn running_or_first(&self) -> WorkerId {
         self.scheduler.running.unwrap_or(self.scheduler.runtime.first())
     }
 
@@ -246,7 +246,7 @@ impl Host {
     /// back.
     pub fn allocator_enter(&mut self, old: u32) -> bool {
         self.scheduler.within_section(Runtime::atomic_enter);
-        let worker = self.allocates();
+        let worker = self.running_or_first();
         let wrong = self.scheduler.runtime.heap.enter(worker, old).is_some();
         wrong || old != 0 && self.scheduler.runtime.stream.wants(Interest::VETOES)
     }
@@ -254,7 +254,7 @@ impl Host {
     /// See [`coyote_abi::rt::ALLOCATOR_EXIT`].
     pub fn allocator_exit(&mut self, table: &mut [u8], change: (u32, u32, u32)) {
         self.scheduler.within_section(Runtime::atomic_exit);
-        let worker = self.allocates();
+        let worker = self.running_or_first();
         let before = self.scheduler.runtime.heap.is_known();
         let failed = self.scheduler.runtime.heap.fails(worker, change);
         let change = self.scheduler.runtime.heap.exit(worker, change);

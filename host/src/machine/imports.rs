@@ -6,21 +6,20 @@ use super::fault_hooks;
 use super::gate::{grant, settled};
 use super::host::{Host, Stopped, original_stack, split};
 use super::missing_part::need;
-use super::observed::{accessed, deliver, forbid_free, thrown};
+use super::observed::{accessed, ask_detectors, deliver, thrown};
 use super::operations;
 use super::owners::Touch;
 use super::references::function_index;
 use super::scheduler::AccessResult;
 use super::thread_names::name_at;
-use crate::detect::memory_errors::freed_object;
 use crate::evidence::{Evidence, Misuse};
-use crate::observe::SyncKind;
+use crate::observe::{Attempt, SyncKind};
 use crate::outcome::{BugKind, Outcome};
 use crate::runtime::awaits::Awaited;
 use crate::runtime::monitors::Heat;
 use crate::runtime::{Request, Runtime, Start, Stream};
 use coyote_abi::{OpKind, guest, rt};
-use coyote_strategies::WorkerId;
+use coyote_strategies::{Access, Class, Effect, WorkerId};
 use wasmtime::{Caller, Extern, Func, Linker, Result, Val, WasmBacktrace};
 
 type Guest<'a> = Caller<'a, Host>;
@@ -81,6 +80,20 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         settled(&mut guest).seen(what, object as u32, size as u32);
         deliver(&mut guest);
     })?;
+    linker.func_wrap(
+        rt::MODULE,
+        rt::CHECK,
+        |mut guest: Guest, address: i32, bytes: i32, write: i32| -> Result<()> {
+            let effect = if write != 0 { Effect::Write } else { Effect::Read };
+            let access =
+                Access { class: Class::Memory, effect, object: address as u32 as u64, size: bytes as u32 };
+            if guest.data().scheduler.asks_about(&[access]) {
+                settled(&mut guest);
+                ask_detectors(&mut guest, &Attempt::Unannounced(&access))?;
+            }
+            Ok(())
+        },
+    )?;
     linker.func_wrap(rt::MODULE, rt::FUNCTION_INDEX, |mut guest: Guest, function: Option<Func>| -> i32 {
         let table = guest.get_export(rt::FUNCTIONS).and_then(Extern::into_table);
         function_index(guest, table.expect("a module that asks has one"), function)
@@ -94,10 +107,11 @@ fn memory(linker: &mut Linker<Host>) -> Result<()> {
         },
     )?;
     linker.func_wrap(rt::MODULE, rt::ALLOCATOR_ENTER, |mut guest: Guest, old: i32| -> Result<()> {
-        match settled(&mut guest).allocator_enter(old as u32) {
-            true => Ok(forbid_free(&mut guest, old as u32)?),
-            false => Ok(()),
+        let address = old as u32;
+        if settled(&mut guest).allocator_enter(address) {
+            ask_detectors(&mut guest, &Attempt::Free { address })?;
         }
+        Ok(())
     })?;
     linker.func_wrap(
         rt::MODULE,
@@ -386,16 +400,11 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
         guest::MODULE,
         "misuse",
         |mut guest: Guest, object: i32, text: i32, length: i32| -> Result<()> {
-            let told = Misuse::Told { what: text_at(&mut guest, text, length)?, object: object as u32 };
+            let address = object as u32;
+            let told = Misuse::Told { what: text_at(&mut guest, text, length)?, object: address };
             // The library may have read what others have written there since.
-            let scheduler = &mut settled(&mut guest).scheduler;
-            if let Some(worker) = scheduler.running
-                && let Some(finding) =
-                    freed_object(&scheduler.runtime, worker, (object as u32).into(), "use of a sync object")
-            {
-                scheduler.stop_at(finding);
-                return Err(Stopped.into());
-            }
+            settled(&mut guest);
+            ask_detectors(&mut guest, &Attempt::Object { address })?;
             Err(settled(&mut guest).stop(BugKind::Misuse, Evidence::Misuse(told)).into())
         },
     )?;

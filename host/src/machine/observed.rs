@@ -106,15 +106,14 @@ pub fn forbid_to_host(caller: &mut Caller<'_, Host>, worker: WorkerId, accesses:
     stop_running(caller, finding);
 }
 
-/// Asks detectors whether this address may be given back to the allocator.
+/// Asks detectors whether the running worker, or the first one before any runs, may do this.
 ///
 /// # Errors
 /// [`Stopped`] if it may not.
 #[cold]
-pub fn forbid_free(caller: &mut Caller<'_, Host>, address: u32) -> Result<(), Stopped> {
-    let worker = caller.data().allocates();
-    let finding =
-        observe(caller, |observers, state| observers.veto(state, worker, &Attempt::Free { address }));
+pub fn ask_detectors(caller: &mut Caller<'_, Host>, attempt: &Attempt<'_>) -> Result<(), Stopped> {
+    let worker = caller.data().running_or_first();
+    let finding = observe(caller, |observers, state| observers.veto(state, worker, attempt));
     let Some(finding) = finding else { return Ok(()) };
     caller.data_mut().scheduler.stop_at(finding);
     Err(Stopped)

@@ -241,8 +241,72 @@ pub fn dead_ranges(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coyote_instrumenter::WorkerGlobal;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
+
+    /// A table with three functions: a frame of 32 bytes that escapes, one of 16 that does not, and one of unknown size; the
+    /// fourth has no frame, and data below the stack pointer.
+    fn table() -> SiteTable {
+        let site = |stack_bytes, escapes, red_zone| FrameSite {
+            location: Location { function: 0, offset: 0 },
+            size: 12,
+            dead: Vec::new(),
+            stack_bytes,
+            escapes,
+            red_zone,
+        };
+        let frames = vec![
+            site(Some(32), true, false),
+            site(Some(16), false, false),
+            site(None, false, false),
+            site(Some(0), false, true),
+        ];
+        let pointer = WorkerGlobal { name: "sp".into(), initial: 1_000, stack_pointer: true };
+        SiteTable { frames, worker_globals: vec![pointer], ..SiteTable::default() }
+    }
+
+    /// A worker that is suspended in these functions of [`table`], innermost first, with this stack pointer.
+    fn suspended(pointer: u32, sites: &[u32]) -> SavedWorker {
+        let mut bytes = vec![0; GLOBAL_BYTES];
+        bytes[..4].copy_from_slice(&pointer.to_le_bytes());
+        for site in sites {
+            bytes.extend([0xff; 8]);
+            bytes.extend(site.to_le_bytes());
+        }
+        SavedWorker { bytes, started: true }
+    }
+
+    /// What each part of a stack from 500 to 1,000 belongs to: ranges up to the first place that differs.
+    fn parts(saved: &SavedWorker) -> Vec<(u32, StackPlace)> {
+        let mut layout = Layout::default();
+        layout.read(&table(), saved, (500, 1_000));
+        let mut parts: Vec<(u32, StackPlace)> = Vec::new();
+        for address in 500..1_000 {
+            let place = layout.place(address);
+            match parts.last_mut().filter(|part| part.1 == place) {
+                Some(part) => part.0 = address + 1,
+                None => parts.push((address + 1, place)),
+            }
+        }
+        parts
+    }
+
+    #[test]
+    fn saved_frames_tell_what_a_stack_holds() {
+        use StackPlace::{Ended, Other, Private};
+        // The outermost function's frame, of 32 bytes, ends where the stack does.
+        assert_eq!(parts(&suspended(952, &[1, 0])), [(952, Ended), (968, Private), (1_000, Other)]);
+        // Behind a frame of unknown size nothing is known.
+        assert_eq!(parts(&suspended(800, &[1, 2, 0])), [(800, Ended), (816, Private), (1_000, Other)]);
+        // The innermost function keeps data below the stack pointer, which belongs to its frame.
+        assert_eq!(parts(&suspended(984, &[3, 1])), [(856, Ended), (1_000, Private)]);
+        // Only the innermost one does.
+        assert_eq!(parts(&suspended(968, &[0, 3])), [(968, Ended), (1_000, Other)]);
+        // A stack pointer elsewhere, and a worker that has not begun: nothing is known.
+        assert_eq!(parts(&suspended(1_008, &[0])), [(1_000, Other)]);
+        assert_eq!(parts(&SavedWorker { started: false, ..suspended(952, &[0]) }), [(1_000, Other)]);
+    }
 
     fn random(random: &mut StdRng) -> Layout {
         const PLACES: [StackPlace; 2] = [StackPlace::Private, StackPlace::Other];

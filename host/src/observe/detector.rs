@@ -105,9 +105,16 @@ impl From<Bug> for Finding {
 pub enum Attempt<'a> {
     /// The operation that it announced.
     Operation(&'a Operation),
+    /// An access of memory in an atomic function, which is no scheduling point.
+    Unannounced(&'a Access),
     /// An access of memory by the host on its behalf. It has already been made: the iteration ends at the worker's next
     /// scheduling point.
     Host(&'a Access),
+    /// The use of a sync object of which a library keeps the state in memory.
+    Object {
+        /// The object's address.
+        address: u32,
+    },
     /// A block that it gives back to the allocator.
     Free {
         /// The address that is given back, where a block should begin.

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | atomic instruction or fence, behind a call of `coyote.order` | atomic, with the ordering that the call says |
 //! | any, on a line of a `match` arm over orderings in Rust's `atomic.rs` | atomic, with the arm's ordering |
+//! | atomic instruction or fence without such a call, in a unit that was compiled with `coyote_order.h` (its section `coyote_units`) | atomic, sequentially consistent: an operator of an `_Atomic` variable, `__sync_synchronize` |
 //! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
@@ -21,9 +22,6 @@
 //! | plain, of a unit with debug information in a module with the feature `atomics` | plain, unless the unit is Rust's distributed standard library or the system's libc or libc++ |
 //! | plain, of another unit of Rust, on a line elsewhere than in `atomic.rs`, or in its other functions, as `get_mut` | plain, unless it is a load that converts |
 //! | plain, otherwise | not known: may be atomic |
-//!
-//! Operators of C's `_Atomic` variables, inline assembly and wasi-libc's own atomics have no call of `coyote.order`,
-//! and are sequentially consistent in their source.
 //!
 //! What is not known must be treated as sequentially consistent. This adds happens-before edges that the program may
 //! not have, so races may be missed, but no false race is reported. An instruction that the optimiser merged from two
@@ -50,7 +48,7 @@ mod rust;
 mod validations;
 mod volatile;
 
-use crate::symbols::{Lines, Symbols, Unit};
+use crate::symbols::{Lines, Symbols, Unit, is_library};
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
@@ -131,7 +129,7 @@ impl Orderings {
                 .map(|site| {
                     let function = table.functions.get(site.location.function as usize);
                     if let Some(known) =
-                        function.and_then(|f| of_caller::atomicity(&f.name, site, build.unchecked))
+                        function.and_then(|f| of_caller::atomicity(&f.name, site, module.build.unchecked))
                     {
                         return known;
                     }
@@ -147,8 +145,8 @@ impl Orderings {
                 })
                 .collect(),
             alternatives: table.sites.iter().map(|site| site.alternative > 0).collect(),
-            fences_are_lost: build.lowers_all(),
-            is_of_languages_with_races: build.has_sections,
+            fences_are_lost: module.build.lowers_all(),
+            is_of_languages_with_races: module.build.has_sections,
         }
     }
 
@@ -189,7 +187,7 @@ impl Orderings {
 
     /// As [`Orderings::counts`], where operations of which something is unknown are counted only if the function says so
     /// about their site.
-    pub(crate) fn counts_with(&self, counts_unknown: &dyn Fn(u32) -> bool) -> Counts {
+    fn counts_with(&self, counts_unknown: &dyn Fn(u32) -> bool) -> Counts {
         let is_counted = |i: usize| usize::from(counts_unknown(i as u32));
         let mut counts = Counts::default();
         for (i, site) in self.sites.iter().enumerate().filter(|(i, _)| !self.alternatives[*i]) {
@@ -257,6 +255,18 @@ impl OnDemand {
         sites.binary_search(&site).is_ok()
     }
 
+    /// The number of sites of each kind, in which accesses of libraries that are not known are left out: nobody can compile
+    /// these anew.
+    pub fn own_counts(&self) -> Counts {
+        let symbols = Symbols::relative_to(&self.original, Path::new(""));
+        self.get().counts_with(&|site| {
+            let frames = symbols.frames(self.table.sites[site as usize].location);
+            // The C library of Rust's target has no debug information.
+            let of_target = || self.table.libtest && frames.iter().all(|frame| frame.file.is_none());
+            !frames.iter().all(is_library) && !of_target()
+        })
+    }
+
     /// The orderings, which the first call computes.
     pub fn get(&self) -> &Orderings {
         self.orderings.get_or_init(|| Orderings::of_module(&self.original, &self.table))
@@ -274,6 +284,16 @@ struct Module<'a> {
     lines: Lines,
 }
 
+impl Module<'_> {
+    /// The ordering of an atomic instruction without a call of `coyote.order`, if its unit was compiled with
+    /// `coyote_order.h`.
+    fn unmarked(&self, offset: u32) -> Option<Ordering> {
+        let units = &self.build.units;
+        let unit = self.lines.unit(offset).filter(|_| !units.is_empty())?;
+        units.contains(&unit.source).then_some(Ordering::SeqCst)
+    }
+}
+
 fn atomicity(site: &Site, module: &Module, sources: &mut Sources) -> Atomicity {
     let (lines, offset) = (&module.lines, site.location.offset);
     match (site.kind(), site.orders()) {
@@ -283,11 +303,12 @@ fn atomicity(site: &Site, module: &Module, sources: &mut Sources) -> Atomicity {
     }
     match site.kind() {
         OpKind::AtomicLoad | OpKind::AtomicStore | OpKind::Rmw | OpKind::CompareExchange => {
-            Atomicity::Atomic(in_source(site.kind(), sources.place(lines, offset)))
+            let order = in_source(site.kind(), sources.place(lines, offset));
+            Atomicity::Atomic(order.or_else(|| module.unmarked(offset).map(Order::always)))
         }
         OpKind::Fence => match sources.place(lines, offset) {
             rust::Place::Arm(arm) if arm.operation == Operation::Fence => Atomicity::Fence(Some(arm.success)),
-            _ => Atomicity::Fence(None),
+            _ => Atomicity::Fence(module.unmarked(offset)),
         },
         // The instruction reads its word, sequentially consistent in all languages.
         OpKind::FutexWait => Atomicity::Atomic(Some(Order::always(Ordering::SeqCst))),

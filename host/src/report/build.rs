@@ -11,8 +11,8 @@ use super::{correlation, frames};
 use crate::evidence::{RacingAccess, Side};
 use crate::livelock::{Livelock, Spin};
 use crate::results::{
-    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, SearchSummary, Story, Sweep,
-    Swept, TestResult,
+    AccessHistory, Explanation, FoundBug, PastEvent, RaceHistory, RoundStep, SearchSummary, Sweep, Swept,
+    TestResult,
 };
 use crate::symbols::{SourceFrame, Symbols};
 use crate::trace::Decision;
@@ -100,7 +100,7 @@ impl Builder<'_> {
             files: BTreeMap::new(),
             replay_command: format!("coyote-wasm replay {} {}", shell(self.module), shell(&found.path)),
             place: self.place(found),
-            story: found.story.clone().map(|story| Story { message: None, ..story }),
+            story: found.story.clone(),
             workers: workers.collect(),
             block: post_mortem.block.as_ref().map(|block| BlockReport {
                 address: block.address,

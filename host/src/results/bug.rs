@@ -31,6 +31,9 @@ pub struct FoundBug {
     pub path: PathBuf,
     /// The state of every worker when the bug was found.
     pub post_mortem: PostMortem,
+    /// The bug's message with names from the program's source, if its story was created and knows such names.
+    #[serde(default)]
+    pub named_message: Option<String>,
     /// The story of the bug, if it was created: see [`diagnose::story`](crate::diagnose::story).
     pub story: Option<Story>,
     /// What happened step by step, if it was requested.
@@ -86,8 +89,7 @@ impl FoundBug {
 
     /// One sentence for the user, without the worker, with names from the program's source if they are known.
     pub fn message(&self) -> String {
-        let named = self.story.as_ref().and_then(|story| story.message.clone());
-        named.unwrap_or_else(|| self.bug.message())
+        self.named_message.clone().unwrap_or_else(|| self.bug.message())
     }
 
     /// Adds the count of an equal bug, keeps the simpler of the two traces, and returns the other one. Which one is

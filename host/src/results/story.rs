@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 /// the guest's own source. It contains neither addresses nor the number of the iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Story {
-    /// The bug's message with names from the program's source, if it names memory or an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
     /// The cause, in terms of the program, if something certain can be said.
     pub why: Option<String>,
     /// For a deadlock: what each worker waits for and which worker holds it; and hints on possible causes, one sentence

@@ -65,6 +65,7 @@ impl Numbers {
                 round: Vec::new(),
                 output: Vec::new(),
             },
+            named_message: None,
             story: None,
             history: None,
             count: 1,

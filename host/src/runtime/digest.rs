@@ -85,7 +85,8 @@ impl Runtime {
                 handle: _,
                 // The number of children follows from the workers' keys, since no worker leaves the list.
                 children: _,
-                joined,
+                // Only what it means for its stack matters.
+                joined: _,
                 // For reports.
                 name: _,
                 next_name: _,
@@ -118,10 +119,11 @@ impl Runtime {
             let Pending { operation, state } = pending;
             let hash = term(Part::Worker, &|h| {
                 // The guest knows workers by number, and their order decides ties.
-                (id, start, self.stack_of(WorkerId(id as u32)).is_some()).hash(h);
-                let at = (worker.key, waiting, wake, detached, joined, node);
+                let id = WorkerId(id as u32);
+                (id, start, self.stack_of(id).is_some(), self.left_stack(id).is_some()).hash(h);
+                let at = (worker.key, waiting, wake, detached, node);
                 (at, atomic_depth, atomic_ticks, worker_local_word, random, failure, idling).hash(h);
-                (state, operation.kind, self.ordered_site(WorkerId(id as u32))).hash(h);
+                (state, operation.kind, self.ordered_site(id)).hash(h);
                 request.hash(h);
                 (socket_fault, polled, driver).hash(h);
                 (suppressed, watches, predicate.as_ref().map(|predicate| predicate.state())).hash(h);

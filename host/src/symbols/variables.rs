@@ -184,12 +184,20 @@ impl Variables {
         Some(own.unwrap_or(name))
     }
 
-    fn walk(&self, address: u64, bytes: u64) -> Option<Walk> {
+    /// Whether an address is that of a library's own variable.
+    pub fn is_of_library(&self, address: u64) -> bool {
+        self.holding(address, 1).is_some_and(|(_, variable)| variable.is_library)
+    }
+
+    /// The variable that contains these bytes, and the offset within it.
+    fn holding(&self, address: u64, bytes: u64) -> Option<(u64, &Variable)> {
         let (start, variable) = self.variables.range(..=address).next_back()?;
         let offset = address - start;
-        if offset.checked_add(bytes)? > variable.bytes {
-            return None;
-        }
+        (offset.checked_add(bytes)? <= variable.bytes).then_some((offset, variable))
+    }
+
+    fn walk(&self, address: u64, bytes: u64) -> Option<Walk> {
+        let (offset, variable) = self.holding(address, bytes)?;
         let mut walk = Walk { name: variable.name.clone(), own: None, encoding: Encoding::Other };
         self.descend(variable.ty, offset, bytes, &mut walk, 0);
         Some(walk)

@@ -1,6 +1,6 @@
 //! The call graph. An indirect call may reach every function of its type whose address is taken.
 
-use crate::code::sequences;
+use crate::code::instructions;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::Instr;
 use walrus::{ConstExpr, ConstOp, ElementItems, ExportItem, FunctionId, GlobalKind, Module, TypeId, ValType};
@@ -77,19 +77,17 @@ impl Calls {
         for (id, function) in module.funcs.iter_local() {
             let caller = calls.node_of[&id];
             let mut callees = BTreeSet::new();
-            for sequence in sequences(function) {
-                for (instr, _) in &function.block(sequence).instrs {
-                    match instr {
-                        Instr::Call(i) => callees.insert(calls.node_of[&i.func]),
-                        Instr::ReturnCall(i) => callees.insert(calls.node_of[&i.func]),
-                        Instr::CallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
-                        Instr::ReturnCallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
-                        Instr::CallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
-                        Instr::ReturnCallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
-                        Instr::RefFunc(i) => calls.taken.insert(i.func),
-                        _ => continue,
-                    };
-                }
+            for (instr, _) in instructions(function) {
+                match instr {
+                    Instr::Call(i) => callees.insert(calls.node_of[&i.func]),
+                    Instr::ReturnCall(i) => callees.insert(calls.node_of[&i.func]),
+                    Instr::CallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
+                    Instr::ReturnCallIndirect(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
+                    Instr::CallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
+                    Instr::ReturnCallRef(i) => callees.insert(node_of_type(&mut calls.edges, i.ty)),
+                    Instr::RefFunc(i) => calls.taken.insert(i.func),
+                    _ => continue,
+                };
             }
             calls.edges[caller].extend(callees);
         }

@@ -130,6 +130,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::instructions;
     use walrus::Module;
 
     /// The frame of each function of a module, and its size at each call.
@@ -143,8 +144,7 @@ mod tests {
             .map(|(_, function)| {
                 let offset = |at: InstrLocId| (!at.is_default()).then(|| at.data());
                 let frame = frame_size(function, sp, false, offset)?;
-                let calls = sequences(function).into_iter().flat_map(|s| &function.block(s).instrs);
-                let calls = calls.filter(|(i, _)| matches!(i, Instr::Call(_)));
+                let calls = instructions(function).filter(|(i, _)| matches!(i, Instr::Call(_)));
                 Some((frame.bytes, calls.map(|(_, at)| frame.bytes_at(at.data())).collect()))
             })
             .collect()

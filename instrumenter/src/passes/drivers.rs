@@ -25,7 +25,7 @@
 //! not all wakes are known, so a driver that waits for nothing else looks again when no other worker can go on.
 
 use crate::analysis::Analyses;
-use crate::code::{Code, sequences};
+use crate::code::{Code, instructions};
 use crate::names::is_one_of;
 use crate::{Draft, Error};
 use coyote_abi::rt;
@@ -92,9 +92,7 @@ pub fn has_driver(draft: &Draft) -> bool {
 fn calls(draft: &Draft, caller: FunctionId, callees: &[FunctionId]) -> bool {
     let FunctionKind::Local(function) = &draft.module.funcs.get(caller).kind else { return false };
     let is_call = |instr: &Instr| matches!(instr, Instr::Call(call) if callees.contains(&call.func));
-    sequences(function)
-        .into_iter()
-        .any(|sequence| function.block(sequence).instrs.iter().any(|(instr, _)| is_call(instr)))
+    instructions(function).any(|(instr, _)| is_call(instr))
 }
 
 /// The guest's functions that have a name of each list.

@@ -2,6 +2,7 @@
 
 mod atomic;
 mod atomic_sections;
+mod checks;
 mod countdown;
 mod counters;
 mod drivers;

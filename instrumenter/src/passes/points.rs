@@ -30,6 +30,7 @@
 //! functions and functions that only they call, and accesses to the function's own stack frame as long as its
 //! address does not leave the function (see `escape`).
 
+use super::checks;
 use super::effects;
 use super::orders;
 use super::weak;
@@ -64,15 +65,17 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         let points = *draft.policy(id) == PointPolicy::Points;
         // Functions that the user left out may order the accesses of the others.
         let left_out = draft.is_left_out_by_user(origin);
+        let checked = !points && checks::are_wanted(draft, origin);
         let told = match draft.tells(origin) {
-            Tells::Nothing => Told::default(),
-            Tells::Footprints => Told { plain: true, atomic: true, exchanges: true, left_out },
+            Tells::Nothing => Told { checked, ..Told::default() },
+            Tells::Footprints => Told { plain: true, atomic: true, exchanges: true, left_out, checked },
             Tells::Edges => {
-                Told { plain: left_out && lowered, atomic: left_out, exchanges: points || left_out, left_out }
+                let (plain, exchanges) = (left_out && lowered, points || left_out);
+                Told { plain, atomic: left_out, exchanges, left_out, checked }
             }
         };
         let owned = draft.owners.is_some() && !draft.allocating.contains(&origin);
-        if points || told.atomic || weak || owned {
+        if points || told.atomic || weak || owned || checked {
             draft.edit(id, |draft, function| announce_in(draft, origin, function, &private, points, told));
         }
     }
@@ -90,6 +93,8 @@ struct Told {
     exchanges: bool,
     /// Whether the function has no points because the user said so.
     left_out: bool,
+    /// Whether the host is asked about each access that it may be made: see [`checks`].
+    checked: bool,
 }
 
 /// The position of the local for an instruction's result, which no operand has.
@@ -143,6 +148,7 @@ fn announce_in(
                     *draft.private_accesses.entry(origin).or_default() += u32::from(points);
                 } else if counts && (points || draft.owners.is_some())
                     || is_weak
+                    || told.checked
                     || (told_of || exchange) && !private_access
                 {
                     let mut types = vec![ValType::I32];
@@ -159,6 +165,9 @@ fn announce_in(
                             false => announcement(draft, rt::POINT, site, &operands[..1]),
                         }
                     });
+                    if told.checked {
+                        checks::ask(draft, &mut code, &access, &operands[0]);
+                    }
                     if told_of && call.is_none() {
                         effects::tell_access(draft, &mut code, &access, &operands[0], left_out);
                     }
@@ -187,6 +196,9 @@ fn announce_in(
                 && (told.plain || level == Points::Heap)
             {
                 let (operands, again) = aside.operands(draft, &mut code, &[ValType::I32; 3]);
+                if told.checked {
+                    checks::ask_bulk(draft, &mut code, bulk, &operands);
+                }
                 if !(points && level == Points::Heap) && told.plain {
                     effects::tell_bulk(draft, &mut code, bulk, &operands);
                 }

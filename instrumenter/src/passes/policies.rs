@@ -9,7 +9,9 @@ use crate::analysis::Analyses;
 use crate::analysis::calls::{self, Calls};
 use crate::analysis::scope::{Scope, library_names};
 use crate::draft::{Draft, PointPolicy};
-use crate::libraries::{ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, EXCUSED, UNTOLD};
+use crate::libraries::{
+    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, CHECKERS, EXCUSED, UNTOLD,
+};
 use crate::libtest;
 use crate::names::names_of;
 use crate::options::Options;
@@ -127,12 +129,25 @@ fn leave_out_callees(draft: &mut Draft, calls: &Calls) {
     let atomic = of(&|policy| matches!(policy, PointPolicy::Atomic(..) | PointPolicy::FileFunction));
     let allocators = of(&|policy| matches!(policy, PointPolicy::Atomic(AtomicKind::Allocator, _)));
     let outside_allocators = outside(draft, calls, &allocators);
+    let trusted = of(&|policy| match policy {
+        PointPolicy::Atomic(kind, pattern) => {
+            *kind == AtomicKind::Allocator || CHECKERS.contains(&pattern.as_str())
+        }
+        PointPolicy::Excluded(pattern) => C_SDK.iter().chain(EXCUSED).any(|own| own == pattern),
+        PointPolicy::Operation => true,
+        _ => false,
+    });
+    let outside_trusted = outside(draft, calls, &trusted);
     let outside = outside(draft, calls, &atomic);
     for id in functions {
         let origin = draft.origin(id).expect("it is the guest's");
         let allocator = allocators.contains(&id);
         if allocator || !outside_allocators.contains(&id) {
             draft.allocating.insert(origin);
+        }
+        let is_atomic = atomic.contains(&id) || !outside.contains(&id);
+        if is_atomic && outside_trusted.contains(&id) && !trusted.contains(&id) {
+            draft.checked.insert(origin);
         }
         // What an allocator does to blocks is reported, even if only an atomic function calls it.
         let told = allocator && outside_allocators.contains(&id);

@@ -21,7 +21,7 @@
 
 use crate::analysis::Analyses;
 use crate::announce::ask_for_fault;
-use crate::code::{Code, sequences};
+use crate::code::{Code, instructions};
 use crate::draft::site_location;
 use crate::{Draft, Error, Location};
 use coyote_abi::OpKind;
@@ -121,14 +121,12 @@ fn table_entries(draft: &Draft) -> BTreeMap<u32, FunctionId> {
 fn comes_back(draft: &Draft, schedule: FunctionId) -> bool {
     let FunctionKind::Local(function) = &draft.module.funcs.get(schedule).kind else { return false };
     let mut returns = false;
-    for sequence in sequences(function) {
-        for (instr, _) in &function.block(sequence).instrs {
-            returns |= matches!(instr, Instr::Return(_));
-            let Instr::Call(call) = instr else { continue };
-            let name = draft.module.funcs.get(call.func).name.as_deref();
-            if name.is_some_and(|name| name.contains("BlockingSchedule")) {
-                return false;
-            }
+    for (instr, _) in instructions(function) {
+        returns |= matches!(instr, Instr::Return(_));
+        let Instr::Call(call) = instr else { continue };
+        let name = draft.module.funcs.get(call.func).name.as_deref();
+        if name.is_some_and(|name| name.contains("BlockingSchedule")) {
+            return false;
         }
     }
     let last = function.block(function.entry_block()).instrs.last();

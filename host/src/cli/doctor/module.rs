@@ -4,10 +4,9 @@ use super::{Finding, Severity};
 use crate::cli::{load, select};
 use crate::execution::{Settings, Test};
 use crate::libtest;
-use crate::orderings::{Counts, Orderings};
+use crate::orderings::{Counts, OnDemand};
 use crate::plural::counted;
 use crate::preview1;
-use crate::symbols::{Symbols, is_library};
 use crate::uses::Uses;
 use anyhow::{Result, bail};
 use coyote_instrumenter::{Options, SiteTable};
@@ -95,8 +94,8 @@ pub fn inspect(path: &Path) -> Result<Vec<Finding>> {
             findings.extend(of_table(&name, &instrumented.table));
             // Without line tables nearly nothing is known, as the note about them says.
             if sections.lines {
-                let orderings = Orderings::of_module(&wasm, &instrumented.table);
-                findings.extend(of_orderings(&name, own_counts(&wasm, &orderings, &instrumented.table)));
+                let orderings = OnDemand::new(wasm.into(), instrumented.table.into());
+                findings.extend(of_orderings(&name, orderings.own_counts()));
             }
         }
         Err(error) => findings.push(Finding::new(
@@ -206,17 +205,6 @@ impl Sections {
         }
         findings
     }
-}
-
-/// The counts, in which accesses of libraries that are not known are left out: nobody can compile these anew.
-fn own_counts(wasm: &[u8], orderings: &Orderings, table: &SiteTable) -> Counts {
-    let symbols = Symbols::new(wasm);
-    orderings.counts_with(&|site| {
-        let frames = symbols.frames(table.sites[site as usize].location);
-        // The C library of Rust's target has no debug information.
-        let of_target = || table.libtest && frames.iter().all(|frame| frame.file.is_none());
-        !frames.iter().all(is_library) && !of_target()
-    })
 }
 
 /// A note on accesses whose ordering or atomicity is not known, so that data races may be missed.

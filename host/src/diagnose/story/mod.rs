@@ -33,7 +33,7 @@ use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind, Outcome};
 use crate::replay::replay;
-use crate::results::{FoundBug, Story, StoryRow, StoryWorker};
+use crate::results::{FoundBug, Livelock, Story, StoryRow, StoryWorker, WorkerAt};
 use crate::runtime::{Request, Runtime};
 use crate::symbols::{
     self, Coroutines, SourceFrame, Sources, Symbols, Variables, is_library, without_generics,
@@ -75,16 +75,17 @@ impl Teller {
         Teller { with_history, ..self }
     }
 
-    /// Creates the story of a bug, and uses the names of objects in the descriptions of its workers. There is no story if
-    /// the schedule has too many steps.
+    /// Creates the story of a bug, and uses names from the source in its message and in the descriptions of its workers.
+    /// There is no story if the schedule has too many steps.
     ///
     /// # Errors
     /// The machine's: internal errors, or errors of the environment.
     pub fn tell(&mut self, execution: &mut Execution, found: &mut FoundBug) -> Result<(), MachineError> {
         let trace = &found.trace;
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
+        let from_values = why::may_follow_from_values(found.bug.kind);
         let passing = match &found.explanation.passing {
-            Some(passing) if why::may_follow_from_values(found.bug.kind) => {
+            Some(passing) if from_values => {
                 record(execution, &passing.trace, false)?.map(|(_, recording)| (recording, paths(execution)))
             }
             _ => None,
@@ -92,37 +93,33 @@ impl Teller {
         let Some((Outcome::Bug(bug), recording)) = record(execution, trace, self.with_history)? else {
             return Ok(());
         };
-        let bug = &bug;
         let Teller { symbols, variables, coroutines, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
         let for_tasks = for_tasks(execution, &mut places);
-        let subject = subject(execution, bug, &for_tasks);
-        let moments = moment::moments(&recording, &mut places, &subject, failed_calls);
+        let subject = subject(execution, &bug, &for_tasks);
+        let moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let runtime = execution.runtime();
         let name = |id| name(runtime, id);
         let names = Names {
             objects: &objects.names,
-            memory: &|access| variables.at(access.raw.address, access.raw.bytes),
+            memory: &|access| variables.at(access.address, access.bytes),
             workers: &name,
         };
-        let reader = bug.worker.filter(|_| why::may_follow_from_values(bug.kind));
-        let read = reader.map(|reader| {
-            let reads = values_read::reads(&recording, reader, &mut places, &name);
-            let other = passing.as_ref().and_then(|(recording, workers)| {
+        let mut read = None;
+        if let Some(reader) = bug.worker.filter(|_| from_values) {
+            let reads = values_read::reads(&recording, reader, &mut places);
+            read = values_read::sentence(reader, &reads, &names);
+            if let (Some(passing), Some((recording, workers))) = (&mut found.explanation.passing, &passing) {
                 let path = &runtime.worker(reader).path;
-                let reader = WorkerId(workers.iter().position(|other| other == path)? as u32);
-                Some(values_read::reads(recording, reader, &mut places, &|_| String::new()))
-            });
-            let differs = other.and_then(|other| values_read::difference(reader, &reads, &other, &names));
-            (values_read::sentence(reader, &reads, &names), differs)
-        });
-        let (read, differs) = read.unwrap_or_default();
-        if let Some(passing) = &mut found.explanation.passing {
-            passing.read = differs;
+                let same = workers.iter().position(|other| other == path).map(|at| WorkerId(at as u32));
+                let others = same.map(|same| values_read::reads(recording, same, &mut places));
+                passing.read =
+                    others.and_then(|others| values_read::difference(reader, &reads, &others, &names));
+            }
         }
-        let mut ends = ends(execution, bug, &mut places, &names, sources);
+        let mut ends = ends(execution, &bug, &mut places, &names, sources);
         let (groups, left_out) = rows::rows(&moments, ends.len());
         if groups.is_empty() {
             // Without rows, the verdict already says this.
@@ -167,32 +164,49 @@ impl Teller {
             tasks: &tasks,
             read,
         };
-        let (why, structure) = (why::why(bug, &facts), why::structure(bug, &facts));
+        let (why, structure) = (why::why(&bug, &facts), why::structure(&bug, &facts));
         let naming = Naming {
             memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
             object: &|object| objects.title(runtime, object),
         };
-        let message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
-        found.story = Some(Story { message, why, structure, workers, rows, left_out });
+        found.named_message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
+        found.story = Some(Story { why, structure, workers, rows, left_out });
         let notes = &mut found.post_mortem.notes;
         let news = changed(sources).filter(|note| !notes.contains(note));
         notes.extend(news);
-        let spins =
-            |id| execution.livelock().is_some_and(|l| l.spinning.iter().any(|spin| spin.worker == id));
-        for worker in found.post_mortem.workers.iter_mut().filter(|worker| !spins(worker.id)) {
-            if bug.worker == Some(worker.id) || !for_tasks.contains(&worker.id) {
-                worker.doing =
-                    super::doing(runtime, worker.id, bug.worker, &|object| objects.title(runtime, object));
-                continue;
-            }
-            worker.doing = "waits for a task that can go on".into();
-            // Where in its runtime tells nothing more.
-            if stacks(worker.id).is_empty() {
-                worker.stack.clear();
-            }
+        for worker in &mut found.post_mortem.workers {
+            let for_tasks = for_tasks.contains(&worker.id);
+            // Where in its runtime it is tells nothing more.
+            let is_idle = for_tasks && stacks(worker.id).is_empty();
+            describe(worker, for_tasks, is_idle, execution, &bug, &objects);
         }
         Ok(())
     }
+}
+
+/// Says what a worker is about to do at the end, with names from the source. `for_tasks`: it waits in a runtime of tasks for
+/// one that can go on; `is_idle`: and is in no function of the guest.
+fn describe(
+    worker: &mut WorkerAt,
+    for_tasks: bool,
+    is_idle: bool,
+    execution: &Execution,
+    bug: &Bug,
+    objects: &Objects,
+) {
+    let (runtime, id) = (execution.runtime(), worker.id);
+    let spins = |livelock: &Livelock| livelock.spinning.iter().any(|spin| spin.worker == id);
+    if execution.livelock().is_some_and(spins) {
+        return;
+    }
+    if for_tasks && bug.worker != Some(id) {
+        worker.doing = "waits for a task that can go on".into();
+        if is_idle {
+            worker.stack.clear();
+        }
+        return;
+    }
+    worker.doing = super::doing(runtime, id, bug.worker, &|object| objects.title(runtime, object));
 }
 
 /// Executes a trace once more and records it. `None` if it ends otherwise, or has too many steps.
@@ -279,7 +293,7 @@ pub(crate) fn object_names(
     let mut places = Places::new(symbols);
     let failed_calls = &execution.runtime().failed_calls;
     let subject = subject(execution, &bug, &BTreeSet::new());
-    let moments = moment::moments(&recording, &mut places, &subject, failed_calls);
+    let moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 

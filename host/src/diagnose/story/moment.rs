@@ -5,7 +5,7 @@ use super::recorder::{RawAccess, RawStep, Recording};
 use super::runs_tasks;
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
-use crate::symbols::{SourceFrame, Symbols, is_atomic_wrapper, is_harness, is_library};
+use crate::symbols::{SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library};
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,6 +246,7 @@ pub struct Subject {
 pub fn moments(
     recording: &Recording,
     places: &mut Places<'_>,
+    variables: &Variables,
     subject: &Subject,
     failed_calls: &[(u64, String)],
 ) -> Vec<Moment> {
@@ -284,7 +285,9 @@ pub fn moments(
             let is_of = |word: &LockWord| places.lock_of(&stack).is_some_and(|(lock, _)| lock == *word);
             let word = word.filter(|_| raw.bytes == 4).filter(is_of);
             // The story begins with what is done before a second worker exists.
-            let its = sharing.weight(raw, direct);
+            // What a library keeps for itself tells a reader nothing.
+            let keeps = !direct && word.is_none() && variables.is_of_library(raw.address);
+            let its = if keeps { Weight::Private } else { sharing.weight(raw, direct) };
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
             if its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
                 its = Weight::Subject;

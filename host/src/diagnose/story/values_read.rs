@@ -4,7 +4,7 @@
 //! schedule differ is where the difference reaches the worker that fails. Only the guest's own lines count: how often a
 //! library tries to take a lock says nothing.
 
-use super::moment::{Places, SharedAccess, stack_of};
+use super::moment::{Places, stack_of};
 use super::recorder::{RawAccess, RawStep, Recording};
 use super::words::{self, Names};
 use crate::symbols::SourceFrame;
@@ -18,14 +18,13 @@ pub struct Read {
     step: u64,
     line: SourceFrame,
     site: Option<Location>,
-    access: SharedAccess,
+    access: RawAccess,
     writer: Option<Writer>,
 }
 
 /// The last write before a read.
 struct Writer {
-    /// The worker by the name that reports show.
-    name: String,
+    worker: WorkerId,
     is_reader: bool,
     step: u64,
     line: Option<SourceFrame>,
@@ -34,12 +33,7 @@ struct Writer {
 }
 
 /// A worker's reads in the guest's own source, in order; equal ones in a row count as one.
-pub fn reads(
-    recording: &Recording,
-    reader: WorkerId,
-    places: &mut Places<'_>,
-    name: &dyn Fn(WorkerId) -> String,
-) -> Vec<Read> {
+pub fn reads(recording: &Recording, reader: WorkerId, places: &mut Places<'_>) -> Vec<Read> {
     let mut reads: Vec<Read> = Vec::new();
     let mut written = Written::default();
     let born = recording.steps.iter().find(|step| step.spawned == Some(reader)).map_or(0, |step| step.number);
@@ -50,27 +44,20 @@ pub fn reads(
                 let line = places.own(&stack).map(|(_, line)| line);
                 if let Some(line) = line.filter(|_| places.is_direct(stack.iter().copied())) {
                     let writer = written.last(raw).map(|by| Writer {
-                        name: name(by.worker),
+                        worker: by.worker,
                         is_reader: by.worker == reader,
                         step: by.number,
                         line: places.own(&by.stack).map(|(_, line)| line),
                         is_news: by.worker != reader && by.number > born,
                     });
-                    let access =
-                        SharedAccess { raw: raw.clone(), direct: true, is_contended: true, word: None };
-                    reads.push(Read {
-                        step: step.number,
-                        line,
-                        site: stack.first().copied(),
-                        access,
-                        writer,
-                    });
+                    let (site, access) = (stack.first().copied(), raw.clone());
+                    reads.push(Read { step: step.number, line, site, access, writer });
                 }
             }
             written.add(step, raw);
         }
     }
-    reads.dedup_by(|b, a| a.is_at(b) && a.access.raw.before == b.access.raw.before);
+    reads.dedup_by(|b, a| a.is_at(b) && a.access.before == b.access.before);
     reads
 }
 
@@ -113,16 +100,16 @@ fn bytes(raw: &RawAccess) -> Range<u64> {
 impl Read {
     /// Whether two reads are of the same memory in the same place of the program.
     fn is_at(&self, other: &Read) -> bool {
-        (self.site, self.access.raw.address) == (other.site, other.access.raw.address)
+        (self.site, self.access.address) == (other.site, other.access.address)
     }
 
     fn is_of_own(&self) -> bool {
         self.writer.as_ref().is_some_and(|writer| writer.is_reader)
     }
 
-    fn wrote(&self) -> String {
+    fn wrote(&self, names: &Names<'_>) -> String {
         let Some(writer) = &self.writer else { return String::new() };
-        let who = if writer.is_reader { "it" } else { &writer.name };
+        let who = if writer.is_reader { "it".into() } else { (names.workers)(writer.worker) };
         format!(", which {who} wrote in step {}{}", writer.step, words::in_brackets(writer.line.as_ref()))
     }
 
@@ -144,13 +131,13 @@ pub fn sentence(reader: WorkerId, failing: &[Read], names: &Names<'_>) -> Option
     let read = failing.last().filter(is_news)?;
     let value = words::value(&read.access, names).filter(|value| value != words::NOT_NULL);
     let (who, what, place) = ((names.workers)(reader), read.what(value, names)?, words::place(&read.line));
-    Some(format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote()))
+    Some(format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote(names)))
 }
 
 /// A clause on the first read in which a passing schedule differs from the failing one.
 pub fn difference(reader: WorkerId, failing: &[Read], passing: &[Read], names: &Names<'_>) -> Option<String> {
     let same = failing.iter().zip(passing).take_while(|(a, b)| a.is_at(b));
-    let mut differ = same.filter(|(a, b)| a.access.raw.before != b.access.raw.before);
+    let mut differ = same.filter(|(a, b)| a.access.before != b.access.before);
     differ.find_map(|(a, b)| {
         let (here, there) = (words::value(&a.access, names)?, words::value(&b.access, names)?);
         // What the worker keeps for itself follows from something else.

@@ -240,7 +240,7 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
                 Some((moment, moment.accesses.iter().find(|access| overlaps(access, first))?))
             };
             let (earlier, access) = own.find_map(accessed)?;
-            match (facts.names.memory)(access) {
+            match (facts.names.memory)(&access.raw) {
                 Some(known) => (earlier, format!("`{}`", known.name), "it"),
                 None => (earlier, amount(first.bytes), if first.bytes == 1 { "it" } else { "them" }),
             }
@@ -270,7 +270,7 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
     let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
     let (at, read) = read_last(culprit, facts, &line)?;
     let before: Vec<Touch<'_>> = touches(&facts.moments[..=at], read);
-    let memory = match (facts.names.memory)(read) {
+    let memory = match (facts.names.memory)(&read.raw) {
         Some(known) => format!("`{}`", known.name),
         None => format!("what {} reads", words::place(facts.moments[at].line.as_ref()?)),
     };

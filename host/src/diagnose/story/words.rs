@@ -1,6 +1,7 @@
 //! The text of a row.
 
 use super::moment::{Act, Got, SharedAccess};
+use super::recorder::RawAccess;
 use super::rows::Group;
 use crate::plural::amount;
 use crate::symbols::{Encoding, MemoryName, SourceFrame};
@@ -19,7 +20,7 @@ pub struct Names<'a> {
     /// Names of sync objects.
     pub objects: &'a BTreeMap<u64, String>,
     /// The name of the memory of an access.
-    pub memory: &'a dyn Fn(&SharedAccess) -> Option<MemoryName>,
+    pub memory: &'a dyn Fn(&RawAccess) -> Option<MemoryName>,
     pub workers: &'a dyn Fn(WorkerId) -> String,
 }
 
@@ -201,7 +202,7 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
 
 /// The name of a piece of memory, if it has one, and a text about its accesses.
 fn described(piece: &[&SharedAccess], names: &Names<'_>) -> (Option<String>, String) {
-    let known = (names.memory)(piece[0]);
+    let known = (names.memory)(&piece[0].raw);
     let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
     let values = values(piece, encoding);
     match known {
@@ -225,9 +226,8 @@ pub fn access(access: &SharedAccess, names: &Names<'_>) -> (String, String) {
 }
 
 /// The value that an access reads, if it means something to a reader.
-pub fn value(access: &SharedAccess, names: &Names<'_>) -> Option<String> {
-    let encoding = (names.memory)(access).map_or(Encoding::Unknown, |known| known.encoding);
-    let raw = &access.raw;
+pub fn value(raw: &RawAccess, names: &Names<'_>) -> Option<String> {
+    let encoding = (names.memory)(raw).map_or(Encoding::Unknown, |known| known.encoding);
     let is_address = encoding == Encoding::Unknown && raw.pointers;
     raw.before.filter(|_| !is_address).and_then(|value| number(value, raw.bytes, encoding))
 }
