@@ -3,7 +3,9 @@
 
 use crate::runtime::{FaultClass, Faults};
 use coyote_abi::guest;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::str::FromStr;
+use std::sync::OnceLock;
 use wasmparser::{KnownCustom, Parser, Payload};
 
 /// Properties of a module.
@@ -19,6 +21,8 @@ pub struct Uses {
     pub counts_polls: bool,
     /// The module contains the thread pool of rayon.
     pub rayon: bool,
+    /// The module contains functions of a C library that print.
+    pub prints: bool,
 }
 
 /// Libraries that ask for the number of processors, which the target does not provide, and would therefore use one
@@ -32,6 +36,19 @@ const COUNTS_OF_POLLS: [&str; 3] = ["RuntimeMetrics", "_before_task_poll", "_aft
 
 /// Enough threads for concurrency.
 const THREADS: u32 = 2;
+
+/// The names of functions that print.
+fn prints() -> &'static GlobSet {
+    static NAMES: OnceLock<GlobSet> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let mut names = GlobSetBuilder::new();
+        for pattern in coyote_instrumenter::PRINTS {
+            let pattern = GlobBuilder::new(pattern).empty_alternates(true).build();
+            names.add(pattern.expect("the instrumenter uses it too"));
+        }
+        names.build().expect("as above")
+    })
+}
 
 impl Uses {
     /// The properties of a module; none if it cannot be read.
@@ -65,6 +82,7 @@ impl Uses {
         self.tokio |= of_tokio;
         self.counts_polls |= of_tokio && COUNTS_OF_POLLS.iter().any(|part| function.contains(part));
         self.rayon |= function.contains(POOLS[1].0);
+        self.prints |= prints().is_match(function);
     }
 
     /// Environment variables for the guest, except those that the user has set.

@@ -58,7 +58,7 @@ pub use draft::Draft;
 pub use dump::{dump, dump_after};
 pub use error::Error;
 pub use explain::{Explanation, explain};
-pub use libraries::{ALLOCATORS, PATHS, STDIO, UNGUARDED};
+pub use libraries::{ALLOCATORS, PATHS, PRINTS, STDIO, UNGUARDED};
 pub use libtest::runs_libtest;
 #[doc(hidden)]
 pub use nearest::nearest;

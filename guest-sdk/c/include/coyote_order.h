@@ -18,14 +18,13 @@
  *
  * Not supported: such a call outside of all functions, as in a `sizeof` in an array's length.
  *
- * The custom section `coyote_units` names the sources that were compiled with this file: there, an atomic instruction
- * without a call is known to be SEQ_CST.
+ * coyote-cc and coyote-cxx write `coyote-order` behind the compiler's name in the debug information (DW_AT_producer): in
+ * such a unit, an atomic instruction without a call is known to be SEQ_CST. Pass `-Xclang -dwarf-debug-flags -Xclang
+ * coyote-order` for that with another clang.
  */
 #if !defined(COYOTE_ORDER_H) && !defined(COYOTE_NO_ORDERINGS) && !defined(__ASSEMBLER__) && defined(__wasm__)
 #define COYOTE_ORDER_H
 #pragma clang system_header
-
-__asm__(".section .custom_section.coyote_units,\"\",@\n.asciz \"" __BASE_FILE__ "\"\n.text");
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,7 +18,8 @@ static struct __pthread *newest;
 static struct __pthread *finished;
 /* The number of threads that run or are about to, without the main one. */
 static unsigned running;
-static char main_left;
+/* The number of threads that have ended since the main one left, it included. */
+static unsigned left;
 /* The libc's errno, if the program contains code that sets it. */
 extern int libc_errno __asm__("errno") __attribute__((weak));
 
@@ -188,6 +189,16 @@ __attribute__((noinline)) void __coyote_end(struct __pthread *self) {
   self->finished = 1;
 }
 
+/* Whether this thread is the last one. The last thread ends the process, and what runs then may observe which one it is:
+ * from when the main thread leaves, the ends of threads are a part of the footprint. */
+__attribute__((noinline)) int __coyote_leave(struct __pthread *self) {
+  if (self != &main_thread && left == 0) {
+    return 0;
+  }
+  left++;
+  return running == 0;
+}
+
 void __coyote_finish(uint32_t result) {
   struct __pthread *self = __coyote_self();
   while (self->cleanup) {
@@ -201,12 +212,12 @@ void __coyote_finish(uint32_t result) {
   }
   self->result = result;
   if (self == &main_thread) {
-    main_left = 1;
+    coyote_raw_interleave(); /* the threads that it has started may end before it */
   } else {
     running--;
   }
-  if (main_left && running == 0) {
-    exit(0); /* the last thread ends the process */
+  if (__coyote_leave(self)) {
+    exit(0);
   }
   __coyote_end(self);
   __coyote_retire(self);

@@ -30,6 +30,9 @@ const COMPILE: &[&str] = &[
 /// The header that tells the tool the memory orders of atomic operations; included before everything else.
 const ORDERS: &str = "coyote_order.h";
 
+/// Says in the debug information, behind the compiler's name, that the header was included.
+const TELLS_ORDERS: [&str; 4] = ["-Xclang", "-dwarf-debug-flags", "-Xclang", "coyote-order"];
+
 /// Parts of the C library that emulate what WASI lacks, with the macros that declare them.
 const EMULATED: &[(&str, &str)] = &[
     ("-D_WASI_EMULATED_SIGNAL", "-lwasi-emulated-signal"),
@@ -76,6 +79,9 @@ impl Compiler {
         command.args(verifier::options(&kept));
         if !debug_info {
             command.arg("-g");
+        }
+        if !kept.iter().any(|argument| argument.contains("COYOTE_NO_ORDERINGS")) {
+            command.args(TELLS_ORDERS);
         }
         if links {
             // Before the user's: the last one counts, of directories the first.

@@ -1,7 +1,7 @@
 //! Deadlocks: no worker can go on, although one should ([`crate::runtime::Progress::Deadlock`]), or some workers wait
 //! for each other in a circle and never can, whatever others do ([`Runtime::circle`](crate::runtime::Runtime::circle)
 //! defines when that is certain). A circle is found as soon as it closes, and in searches at the end of the execution
-//! ([`Scheduler::defers`](crate::machine::scheduler::Scheduler::defers)), with the same set of verdicts.
+//! ([`Scheduler::defers`](crate::machine::scheduler::Scheduler::defers)), with the same verdict.
 //! [`Runtime::stuck`](crate::runtime::Runtime::stuck) selects the workers that cause a deadlock.
 //!
 //! Not found while others go on: workers that wait for a notification that never comes, or for a lock of which it is

@@ -107,6 +107,10 @@ pub(super) fn assumptions(
     if options.atomic_defaults && !plan.settings.exact_addresses && !table.tells_memory_size {
         assumptions.push("up to the addresses that malloc returns".into());
     }
+    let checks_prints = options.memory_errors && options.atomic_defaults && options.points == Points::Heap;
+    if checks_prints && !table.wasi_threads && Uses::of(&plan.artifact.original).prints {
+        assumptions.push("what is printed is read in the step before".into());
+    }
     if table.shared_globals > table.segment_flags {
         assumptions.push("no races on wasm globals".into());
     }

@@ -404,7 +404,10 @@ fn reports(linker: &mut Linker<Host>) -> Result<()> {
             let told = Misuse::Told { what: text_at(&mut guest, text, length)?, object: address };
             // The library may have read what others have written there since.
             settled(&mut guest);
-            ask_detectors(&mut guest, &Attempt::Object { address })?;
+            // 0: it is about no object.
+            if address != 0 {
+                ask_detectors(&mut guest, &Attempt::Object { address })?;
+            }
             Err(settled(&mut guest).stop(BugKind::Misuse, Evidence::Misuse(told)).into())
         },
     )?;

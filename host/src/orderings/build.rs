@@ -1,11 +1,10 @@
 //! Properties of a module's build that are relevant to its atomics.
 
 use coyote_abi::guest;
-use std::collections::BTreeSet;
 use wasmparser::{Parser, Payload, TypeRef};
 
 /// See the module's documentation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Build {
     /// Whether a compiler made it, and it was not written as text, as far as traces of the compiler were left.
     pub compiled: bool,
@@ -19,8 +18,6 @@ pub struct Build {
     /// Whether some of its objects were compiled with the feature `atomics`. Others may be without, such as those of
     /// Rust's standard library for wasm32-unknown-unknown.
     pub atomics: bool,
-    /// The sources that were compiled with `coyote_order.h`, as they were passed to the compiler.
-    pub units: BTreeSet<String>,
 }
 
 impl Build {
@@ -53,10 +50,6 @@ impl Build {
                         build.atomics = section.data().windows(ATOMICS.len()).any(|bytes| bytes == ATOMICS);
                     }
                     "producers" => build.has_sections = true,
-                    "coyote_units" => {
-                        let names = section.data().split(|byte| *byte == 0).filter(|name| !name.is_empty());
-                        build.units.extend(names.map(|name| String::from_utf8_lossy(name).into_owned()));
-                    }
                     name if name.starts_with(".debug_") => build.has_sections = true,
                     _ => {}
                 },

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | atomic instruction or fence, behind a call of `coyote.order` | atomic, with the ordering that the call says |
 //! | any, on a line of a `match` arm over orderings in Rust's `atomic.rs` | atomic, with the arm's ordering |
-//! | atomic instruction or fence without such a call, in a unit that was compiled with `coyote_order.h` (its section `coyote_units`) | atomic, sequentially consistent: an operator of an `_Atomic` variable, `__sync_synchronize` |
+//! | atomic instruction or fence without such a call, in a unit whose compiler names itself `.. coyote-order`, as coyote-cc has it | atomic, sequentially consistent: an operator of an `_Atomic` variable, `__sync_synchronize` |
 //! | atomic instruction of the linker's `__wasm_init_memory` | atomic, sequentially consistent |
 //! | atomic instruction or fence, elsewhere or of an unknown compiler | atomic, ordering unknown |
 //! | plain, in a function of a C library that reads locks through pointers to `volatile` (`volatile`) | not known |
@@ -288,9 +288,8 @@ impl Module<'_> {
     /// The ordering of an atomic instruction without a call of `coyote.order`, if its unit was compiled with
     /// `coyote_order.h`.
     fn unmarked(&self, offset: u32) -> Option<Ordering> {
-        let units = &self.build.units;
-        let unit = self.lines.unit(offset).filter(|_| !units.is_empty())?;
-        units.contains(&unit.source).then_some(Ordering::SeqCst)
+        let unit = self.lines.unit(offset)?;
+        unit.producer.ends_with(" coyote-order").then_some(Ordering::SeqCst)
     }
 }
 

@@ -136,7 +136,15 @@ fn is_library_function(name: &str) -> bool {
     // `<&mut T as Trait>::method` belongs to the library of T.
     let path = name.trim_start_matches(['<', '&', '*']);
     let path = path.strip_prefix("mut ").unwrap_or(path);
-    FUNCTIONS.iter().any(|function| path.starts_with(function)) && !path.starts_with(CARRIER)
+    is_of_runtime(path)
+        || FUNCTIONS.iter().any(|function| path.starts_with(function)) && !path.starts_with(CARRIER)
+}
+
+/// Whether a path begins with the crate of a runtime.
+fn is_of_runtime(path: &str) -> bool {
+    let Some((root, _)) = path.split_once("::") else { return false };
+    let same = |package: &&str| package.replace('-', "_") == root;
+    RUNTIMES.iter().any(|package| same(package))
 }
 
 /// Whether a frame belongs to a function that stands for one atomic instruction.
@@ -175,6 +183,9 @@ mod tests {
             "__pthread_create",
             "_Exit",
             "pthread_mutex_lock",
+            // The function around it that the instrumenter makes has no lines.
+            "tokio::runtime::task::raw::poll",
+            "<futures_executor::local_pool::LocalPool>::run",
         ] {
             assert!(is_library_function(name), "{name}");
         }
@@ -182,6 +193,8 @@ mod tests {
             "stock::take",
             "<stock::Stock as core::ops::Drop>::drop",
             "stdin_reader",
+            "tokio_like::poll",
+            "mio",
             "_start",
             CARRIER,
             "_private",

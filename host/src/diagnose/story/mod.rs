@@ -410,6 +410,23 @@ fn runs_tasks(stack: &[SourceFrame]) -> bool {
     stack.iter().take_while(|frame| is_library(frame)).any(runs)
 }
 
+/// Whether a function makes, runs or ends a runtime of tasks. What it does says nothing about the program, and the code that
+/// `#[tokio::test]` generates for it has the line of the test's last statement.
+fn keeps_runtime(frame: &SourceFrame) -> bool {
+    const RUNTIMES: [&str; 6] =
+        ["tokio::runtime", "futures_executor", "async_executor", "async_io", "async_std", "smol"];
+    const DROPS: [&str; 2] = [
+        "drop_in_place<tokio::runtime::runtime::Runtime>",
+        "drop_in_place::<tokio::runtime::runtime::Runtime>",
+    ];
+    if DROPS.iter().any(|drop| frame.function.ends_with(drop)) {
+        return true;
+    }
+    let name = without_generics(&frame.function);
+    let is = |method: &str| name.ends_with(method);
+    RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) && (is("::block_on") || is("::Builder::build"))
+}
+
 /// The end of a worker's part of the story.
 fn what(bug: &Bug) -> String {
     match bug.kind {
@@ -469,7 +486,33 @@ fn short_name(function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short_name;
+    use super::{SourceFrame, keeps_runtime, short_name};
+
+    /// What keeps a runtime, in each notation of Rust's compiler, and what a task asks of it.
+    #[test]
+    fn functions_that_keep_a_runtime_are_known() {
+        let keeps = |function: &str| {
+            keeps_runtime(&SourceFrame { function: function.into(), file: None, line: None, column: None })
+        };
+        for function in [
+            "tokio::runtime::runtime::Runtime::block_on",
+            "<tokio::runtime::runtime::Runtime>::block_on::<app::test::{async_block#0}>",
+            "<tokio::runtime::builder::Builder>::build",
+            "tokio::runtime::builder::Builder::build",
+            "core::ptr::drop_in_place<tokio::runtime::runtime::Runtime>",
+            "futures_executor::local_pool::block_on::<app::run>",
+        ] {
+            assert!(keeps(function), "{function}");
+        }
+        for function in [
+            "tokio::task::spawn::spawn",
+            "tokio::runtime::scheduler::multi_thread::handle::Handle::spawn",
+            "app::block_on",
+            "core::ptr::drop_in_place<tokio::runtime::task::join::JoinHandle<()>>",
+        ] {
+            assert!(!keeps(function), "{function}");
+        }
+    }
 
     /// Closures have the name of the function around them, in each notation of Rust's compiler.
     #[test]

@@ -2,7 +2,7 @@
 
 use super::lock_words::LockWord;
 use super::recorder::{RawAccess, RawStep, Recording};
-use super::runs_tasks;
+use super::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library};
@@ -161,6 +161,21 @@ impl<'a> Places<'a> {
         None
     }
 
+    /// Whether a library's function within the guest's innermost one is such a function.
+    fn is_in(&mut self, stack: &[Location], wanted: fn(&SourceFrame) -> bool) -> bool {
+        for location in stack {
+            for frame in self.at(*location).iter() {
+                if !is_library(frame) {
+                    return false;
+                }
+                if wanted(frame) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// A frame for a stack without lines: the innermost one that is not known to be a library's, or else the innermost
     /// one.
     fn without_line(&mut self, stack: &[Location]) -> Option<SourceFrame> {
@@ -275,7 +290,7 @@ pub fn moments(
         // the line of anything that its macro contains.
         let waits_for_tasks =
             step.operation.kind == OpKind::FutexWait && runs_tasks(&places.frames(&step.stack));
-        let folded = of_harness || !is_guests || waits_for_tasks;
+        let folded = of_harness || !is_guests || waits_for_tasks || places.is_in(&step.stack, keeps_runtime);
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
         for raw in &step.accesses {

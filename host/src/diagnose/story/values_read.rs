@@ -5,7 +5,7 @@
 //! library tries to take a lock says nothing.
 
 use super::moment::{Places, stack_of};
-use super::recorder::{RawAccess, RawStep, Recording};
+use super::recorder::{RawAccess, RawBlock, RawStep, Recording};
 use super::words::{self, Names};
 use crate::symbols::SourceFrame;
 use coyote_instrumenter::Location;
@@ -38,17 +38,21 @@ pub fn reads(recording: &Recording, reader: WorkerId, places: &mut Places<'_>) -
     let mut written = Written::default();
     let born = recording.steps.iter().find(|step| step.spawned == Some(reader)).map_or(0, |step| step.number);
     for step in &recording.steps {
-        for raw in &step.accesses {
+        let mut blocks = step.blocks.iter().peekable();
+        for (at, raw) in step.accesses.iter().enumerate() {
+            while let Some(block) = blocks.next_if(|block| block.accesses <= at) {
+                written.renew(block);
+            }
             if raw.reads && step.worker == reader {
                 let stack = stack_of(step, raw);
                 let line = places.own(&stack).map(|(_, line)| line);
                 if let Some(line) = line.filter(|_| places.is_direct(stack.iter().copied())) {
-                    let writer = written.last(raw).map(|by| Writer {
+                    let writer = written.last(raw).map(|(by, fresh)| Writer {
                         worker: by.worker,
                         is_reader: by.worker == reader,
                         step: by.number,
                         line: places.own(&by.stack).map(|(_, line)| line),
-                        is_news: by.worker != reader && by.number > born,
+                        is_news: by.worker != reader && by.number > born && !fresh,
                     });
                     let (site, access) = (stack.first().copied(), raw.clone());
                     reads.push(Read { step: step.number, line, site, access, writer });
@@ -56,14 +60,27 @@ pub fn reads(recording: &Recording, reader: WorkerId, places: &mut Places<'_>) -
             }
             written.add(step, raw);
         }
+        blocks.for_each(|block| written.renew(block));
     }
     reads.dedup_by(|b, a| a.is_at(b) && a.access.before == b.access.before);
     reads
 }
 
-/// The last write of each byte: its step, and the value.
+/// The last write of each byte.
 #[derive(Default)]
-struct Written<'a>(BTreeMap<u64, (&'a RawStep, u8)>);
+struct Written<'a> {
+    bytes: BTreeMap<u64, Byte<'a>>,
+    /// The ranges that an allocator handed out or took back: ends by beginnings.
+    blocks: BTreeMap<u64, u64>,
+}
+
+/// The last write of a byte.
+struct Byte<'a> {
+    step: &'a RawStep,
+    value: u8,
+    /// Whether it is the first one since an allocator handed the byte out: every reader sees what a block is made with.
+    fresh: bool,
+}
 
 impl<'a> Written<'a> {
     fn add(&mut self, step: &'a RawStep, raw: &RawAccess) {
@@ -71,24 +88,42 @@ impl<'a> Written<'a> {
             return;
         }
         let bytes = bytes(raw);
+        let block = self.blocks.range(..=raw.address).next_back();
+        let of_block = block.is_some_and(|(_, end)| raw.address < *end);
+        let fresh = of_block && self.bytes.range(bytes.clone()).next().is_none();
         match raw.after.filter(|_| raw.bytes <= 8) {
-            Some(value) => self.0.extend(bytes.zip(value.to_le_bytes()).map(|(at, byte)| (at, (step, byte)))),
-            // What the memory holds then is not known.
-            None => {
-                let known: Vec<u64> = self.0.range(bytes).map(|(at, _)| *at).collect();
-                known.iter().for_each(|at| _ = self.0.remove(at));
+            Some(value) => {
+                let byte = |(at, value)| (at, Byte { step, value, fresh });
+                self.bytes.extend(bytes.zip(value.to_le_bytes()).map(byte));
             }
+            // What the memory holds then is not known.
+            None => self.forget(bytes),
         }
     }
 
-    /// The last write of what an access reads. `None` if the memory holds something else: what the host writes is not
-    /// known here.
-    fn last(&self, raw: &RawAccess) -> Option<&'a RawStep> {
+    /// Records that an allocator handed out memory, or took it back.
+    fn renew(&mut self, block: &RawBlock) {
+        for (address, size) in &block.renewed {
+            let end = address.saturating_add(*size);
+            self.forget(*address..end);
+            self.blocks.insert(*address, end);
+        }
+    }
+
+    fn forget(&mut self, range: Range<u64>) {
+        let known: Vec<u64> = self.bytes.range(range).map(|(at, _)| *at).collect();
+        known.iter().for_each(|at| _ = self.bytes.remove(at));
+    }
+
+    /// The last write of what an access reads, and whether it is the first one of new memory. `None` if the memory holds
+    /// something else: what the host writes is not known here.
+    fn last(&self, raw: &RawAccess) -> Option<(&'a RawStep, bool)> {
         let value = raw.before?.to_le_bytes();
-        let all = || self.0.range(bytes(raw));
-        let (_, (last, _)) = all().max_by_key(|(_, (step, _))| step.number)?;
-        let mut its = all().filter(|(_, (step, _))| step.number == last.number);
-        its.all(|(at, (_, byte))| value[(at - raw.address) as usize] == *byte).then_some(*last)
+        let all = || self.bytes.range(bytes(raw));
+        let (_, last) = all().max_by_key(|(_, byte)| byte.step.number)?;
+        let mut its = all().filter(|(_, byte)| byte.step.number == last.step.number);
+        let holds = its.all(|(at, byte)| value[(at - raw.address) as usize] == byte.value);
+        holds.then_some((last.step, last.fresh))
     }
 }
 

@@ -4,7 +4,7 @@
 // run: -s dpor --races off -- freed
 // exit: 2
 // line: use-after-free: load
-// line: main (printed_block.c:
+// line: at __main_argc_argv
 // run: -s random -i 50 --races off -- freed
 // exit: 2
 // line: use-after-free: load
