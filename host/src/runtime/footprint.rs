@@ -112,6 +112,14 @@ impl Footprint {
         }
     }
 
+    /// Adds the reads of the sync objects that a request uses.
+    #[inline]
+    pub(super) fn objects(&mut self, request: Request) {
+        if self.recording {
+            of_objects(request).for_each(|access| self.add(access));
+        }
+    }
+
     /// Adds an access, and the access of the size of memory that it implies.
     pub(super) fn add(&mut self, access: Access) {
         self.accesses.push(access);
@@ -193,6 +201,12 @@ impl Footprint {
             self.join(Access { class, effect, object, size });
         }
     }
+}
+
+/// The reads of the sync objects that a request uses: their memory must be neither freed nor a variable of a function that
+/// has returned.
+fn of_objects(request: Request) -> impl Iterator<Item = Access> {
+    request.uses().into_iter().filter_map(|(at, _)| bytes(Effect::Read, at.address.into(), 1))
 }
 
 /// An access of `length` bytes of guest memory; `None` if that is 0.
@@ -313,6 +327,9 @@ impl Runtime {
         };
         if worker.waiting && awaits {
             into.push(wake(Effect::Await));
+        }
+        if !worker.waiting {
+            into.extend(of_objects(worker.request));
         }
         let mut add = |class, effect, object: u32| into.push(Access::new(class, effect, object.into()));
         match worker.request {

@@ -62,11 +62,7 @@ impl Runtime {
         }
         if !worker.waiting {
             self.used(id, || request.uses());
-            if self.footprint.recording {
-                // The memory of an object must be neither freed nor a variable of a function that has returned.
-                let places = request.uses();
-                places.iter().for_each(|(at, _)| self.footprint.memory(Effect::Read, at.address.into(), 1));
-            }
+            self.footprint.objects(request);
         }
         match request {
             Request::Step => Performed::Continue(0),

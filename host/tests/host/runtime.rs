@@ -15,7 +15,7 @@ use coyote_wasm::strategies::Class::{
 use coyote_wasm::strategies::Effect::{
     Acquire, Await, Enable, Read, Release, Share, TryAcquire, Unshare, Write,
 };
-use coyote_wasm::strategies::{Class, Effect, OpKind, Operation, Pick, WorkerId};
+use coyote_wasm::strategies::{Access, Class, Effect, OpKind, Operation, Pick, WorkerId};
 use std::collections::BTreeMap;
 
 const MAIN: WorkerId = WorkerId(0);
@@ -456,20 +456,33 @@ fn who_waits_for_a_condvar_does_so_with_the_mutex_of_the_others() {
 
 type Touched = Vec<(Class, Effect, u64)>;
 
-/// The accesses of the last step, sorted.
+/// The accesses of the last step, sorted, except for [`objects_read`].
 fn touched(runtime: &Runtime) -> Touched {
-    let mut touched: Touched =
-        runtime.footprint.accesses().iter().map(|a| (a.class, a.effect, a.object)).collect();
+    sorted(runtime.footprint.accesses())
+}
+
+/// The same of a pick, before it is executed.
+fn announced(runtime: &Runtime, pick: Pick) -> Touched {
+    let mut accesses = Vec::new();
+    runtime.announced(pick, &mut accesses);
+    sorted(&accesses)
+}
+
+fn sorted(accesses: &[Access]) -> Touched {
+    let others = accesses.iter().filter(|access| !reads_object(access));
+    let mut touched: Touched = others.map(|a| (a.class, a.effect, a.object)).collect();
     touched.sort();
     touched
 }
 
-fn announced(runtime: &Runtime, pick: Pick) -> Touched {
-    let mut accesses = Vec::new();
-    runtime.announced(pick, &mut accesses);
-    let mut touched: Touched = accesses.iter().map(|a| (a.class, a.effect, a.object)).collect();
-    touched.sort();
-    touched
+/// Whether an access is the read of a sync object by an operation that uses it.
+fn reads_object(access: &Access) -> bool {
+    (access.class, access.effect, access.size) == (Class::Memory, Read, 1)
+}
+
+/// The addresses of the sync objects that accesses read.
+fn objects_read(accesses: &[Access]) -> Vec<u64> {
+    accesses.iter().filter(|access| reads_object(access)).map(|access| access.object).collect()
 }
 
 fn check(what: &str, touched: Touched, mut expected: Touched) {
@@ -480,6 +493,40 @@ fn check(what: &str, touched: Touched, mut expected: Touched) {
 /// The identity of an object, which does not depend on its holder.
 fn identity(address: u64) -> u64 {
     1 << 32 | address
+}
+
+/// The memory of an object must be neither freed nor a variable of a function that has returned: an operation that begins
+/// to use it depends on such steps. One that goes on does not, nor does a futex.
+#[test]
+fn each_use_of_an_object_reads_its_memory() {
+    let condvar = Request::Wait { condvar: 16, mutex: 8, span_ns: None };
+    for (request, objects) in [
+        (lock(MUTEX), vec![8]),
+        (Request::TryLock { lock: MUTEX }, vec![8]),
+        (lock(Lock::Read(24)), vec![24]),
+        (init(Barrier, 8, 2), vec![8]),
+        (Request::Destroy { place: place(Mutex, 8), held: false }, vec![8]),
+        (Request::Unlock { place: place(Semaphore, 32) }, vec![32]),
+        (Request::SemaphoreValue { semaphore: 32 }, vec![32]),
+        (Request::Notify { place: place(Condvar, 16), count: 1 }, vec![16]),
+        (Request::Notify { place: place(Class::Futex, 16), count: 1 }, vec![]),
+        (Request::Sleep { span_ns: 5 }, vec![]),
+    ] {
+        let mut r = three();
+        r.announce(FIRST, operation(OpKind::Lock, 0), request);
+        let mut accesses = Vec::new();
+        r.announced(Pick::Step(FIRST), &mut accesses);
+        assert_eq!(objects_read(&accesses), objects, "before: {request:?}");
+        resume(&mut r, FIRST, &[0, 0]);
+        assert_eq!(objects_read(r.footprint.accesses()), objects, "{request:?}");
+    }
+    let mut r = three();
+    execute(&mut r, FIRST, lock(MUTEX), &[]);
+    execute(&mut r, FIRST, condvar, &[0]);
+    assert_eq!(objects_read(r.footprint.accesses()), [16, 8]);
+    execute(&mut r, SECOND, Request::Notify { place: place(Condvar, 16), count: 1 }, &[]);
+    resume(&mut r, FIRST, &[]);
+    assert!(objects_read(r.footprint.accesses()).is_empty());
 }
 
 #[test]
