@@ -135,8 +135,9 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 
 /// Those of these functions whose accesses are no part of a step's footprint: functions that prepare and end
-/// threads, whose list of finished threads and count of running ones mean nothing to the program, and the
-/// function that tells the host the kind of a mutex, which never changes.
+/// threads, whose list of finished threads and count of running ones mean nothing to the program (which thread ends
+/// last does: `__coyote_leave` is not among them), and the function that tells the host the kind of a mutex, which
+/// never changes.
 pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,tell_mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: without an exemption,
