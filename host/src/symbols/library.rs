@@ -143,8 +143,7 @@ fn is_library_function(name: &str) -> bool {
 /// Whether a path begins with the crate of a runtime.
 fn is_of_runtime(path: &str) -> bool {
     let Some((root, _)) = path.split_once("::") else { return false };
-    let same = |package: &&str| package.replace('-', "_") == root;
-    RUNTIMES.iter().any(|package| same(package))
+    RUNTIMES.iter().any(|package| package.replace('-', "_") == root)
 }
 
 /// Whether a frame belongs to a function that stands for one atomic instruction.
