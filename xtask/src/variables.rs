@@ -3,8 +3,8 @@
 use crate::files;
 use std::collections::BTreeSet;
 
-/// String literals of this form are names of variables, except for these.
-const OTHERS: &[&str] = &["COYOTE_DECLARE_", "COYOTE_"];
+/// String literals of this form are names of variables, except for these: parts of names, and a macro of C.
+const OTHERS: &[&str] = &["COYOTE_DECLARE_", "COYOTE_", "COYOTE_NO_ORDERINGS"];
 
 /// Names between `open` and `close` that begin with the prefix of this project.
 fn names(text: &str, open: char, close: &[char]) -> BTreeSet<String> {
