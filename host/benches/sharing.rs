@@ -34,7 +34,8 @@ fn main() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/wasm");
     let guests = GUESTS.iter().map(|(m, t)| (examples.join(m).with_extension("wasm"), t.to_string()));
     let more = std::env::var_os("COYOTE_BENCH_MODULES").unwrap_or_default();
-    let more: Vec<_> = std::env::split_paths(&more).map(|path: PathBuf| (path, String::new())).collect();
+    let more = std::env::split_paths(&more).filter(|path| !path.as_os_str().is_empty());
+    let more: Vec<_> = more.map(|path: PathBuf| (path, String::new())).collect();
     for (path, test) in guests.chain(more) {
         on_engine_thread(|| measure(&path, &test));
     }
