@@ -66,6 +66,15 @@ impl Code {
         self.add(Const { value: Value::I64(value) })
     }
 
+    /// Adds an address: `base` pushes it without its constant offset.
+    pub fn address(&mut self, base: &Instr, offset: u64) -> &mut Code {
+        self.add(base.clone());
+        if offset != 0 {
+            self.i32(offset as i32).binary(BinaryOp::I32Add);
+        }
+        self
+    }
+
     /// Adds an instruction that takes two operands from the stack.
     pub fn binary(&mut self, op: BinaryOp) -> &mut Code {
         self.add(Binop { op })

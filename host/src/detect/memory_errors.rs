@@ -27,11 +27,7 @@ impl Detector for MemoryErrors {
     fn veto(&self, state: &GuestState<'_>, worker: WorkerId, attempt: &Attempt<'_>) -> Option<Finding> {
         match *attempt {
             Attempt::Operation(operation) => forbidden_operation(state, worker, operation),
-            Attempt::Unannounced(access) => {
-                let write = access.effect == Effect::Write;
-                let range = Range { address: access.object, bytes: access.size, write };
-                forbidden(state, worker, range, unannounced(access))
-            }
+            Attempt::Unannounced(access) => forbidden(state, worker, range_of(access), unannounced(access)),
             Attempt::Host(access) => forbidden_to_host(state, worker, access),
             Attempt::Object { address } => freed_object(state.runtime, worker, address.into(), USE_OF_OBJECT),
             Attempt::Free { address } => {
@@ -49,6 +45,10 @@ pub(super) struct Range {
     pub address: u64,
     pub bytes: u32,
     write: bool,
+}
+
+fn range_of(access: &Access) -> Range {
+    Range { address: access.object, bytes: access.size, write: access.effect == Effect::Write }
 }
 
 /// The ranges of memory that a worker's announced operation accesses, except for sync objects.
@@ -110,11 +110,9 @@ pub(super) fn unannounced(access: &Access) -> &'static str {
 
 /// The finding if the worker must not let the host make this access.
 fn forbidden_to_host(state: &GuestState<'_>, worker: WorkerId, access: &Access) -> Option<Finding> {
-    let write = access.effect == Effect::Write;
-    let range = Range { address: access.object, bytes: access.size, write };
     // An access beyond memory is an error that the call returns to the guest.
     let within = access.object + u64::from(access.size) <= state.bounds.memory_bytes;
-    if within { forbidden(state, worker, range, by_host(access)) } else { None }
+    if within { forbidden(state, worker, range_of(access), by_host(access)) } else { None }
 }
 
 fn forbidden(state: &GuestState<'_>, worker: WorkerId, range: Range, what: &'static str) -> Option<Finding> {

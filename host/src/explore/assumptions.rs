@@ -31,13 +31,13 @@ pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     let (on, off): (Vec<&DetectorEntry>, Vec<&DetectorEntry>) = entries.partition(is_on);
     let names = |entries: &[&DetectorEntry]| entries.iter().map(|entry| entry.name.to_string()).collect();
     let sampled = in_some.iter().map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();
-    let mut assumptions = of_points(plan);
+    let mut assumptions = of_points(plan, Uses::of(&plan.artifact.original));
     assumptions.extend(detectors.assumptions().into_iter().map(String::from));
     Watch { detectors: names(&on), sampled, others: names(&off), assumptions, independent }
 }
 
 /// Restrictions of what both searches and samplers can find.
-fn of_points(plan: &Plan) -> Vec<String> {
+fn of_points(plan: &Plan, uses: Uses) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = Vec::new();
     if plan.settings.timers == Timers::Ordered {
@@ -59,7 +59,7 @@ fn of_points(plan: &Plan) -> Vec<String> {
     {
         assumptions.push("no races in the functions left out".into());
     }
-    if !plan.settings.faults.has(FaultClass::Poll) && Uses::of(&plan.artifact.original).tokio {
+    if !plan.settings.faults.has(FaultClass::Poll) && uses.tokio {
         assumptions.push(ONE_ORDER_OF_POLLS.into());
     }
     if !plan.settings.faults.has(FaultClass::Split) && !plan.settings.world.listeners.is_empty() {
@@ -102,13 +102,14 @@ pub(super) fn assumptions(
     let options = &plan.artifact.options;
     let weak = plan.settings.weak_memory();
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
-    assumptions.extend(of_points(plan));
+    let uses = Uses::of(&plan.artifact.original);
+    assumptions.extend(of_points(plan, uses));
     let table = &plan.artifact.table;
     if options.atomic_defaults && !plan.settings.exact_addresses && !table.tells_memory_size {
         assumptions.push("up to the addresses that malloc returns".into());
     }
     let checks_prints = options.memory_errors && options.atomic_defaults && options.points == Points::Heap;
-    if checks_prints && !table.wasi_threads && Uses::of(&plan.artifact.original).prints {
+    if checks_prints && !table.wasi_threads && uses.prints {
         assumptions.push("what is printed is read in the step before".into());
     }
     if table.shared_globals > table.segment_flags {

@@ -48,7 +48,7 @@ mod rust;
 mod validations;
 mod volatile;
 
-use crate::symbols::{Lines, Symbols, Unit, is_library};
+use crate::symbols::{Lines, SourceFrame, Symbols, Unit, is_library};
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
@@ -238,11 +238,16 @@ impl OnDemand {
         }
     }
 
-    /// The functions and files of a place, including functions that are inlined there.
-    pub fn names(&self, place: Location) -> Vec<String> {
+    /// The frames of a place, including functions that are inlined there.
+    fn frames(&self, place: Location) -> Vec<SourceFrame> {
         let symbols =
             self.symbols.get_or_init(|| Mutex::new(Symbols::relative_to(&self.original, Path::new(""))));
-        let frames = symbols.lock().unwrap_or_else(PoisonError::into_inner).frames(place);
+        symbols.lock().unwrap_or_else(PoisonError::into_inner).frames(place)
+    }
+
+    /// The functions and files of a place.
+    pub fn names(&self, place: Location) -> Vec<String> {
+        let frames = self.frames(place);
         frames.into_iter().flat_map(|frame| std::iter::once(frame.function).chain(frame.file)).collect()
     }
 
@@ -258,9 +263,8 @@ impl OnDemand {
     /// The number of sites of each kind, in which accesses of libraries that are not known are left out: nobody can compile
     /// these anew.
     pub fn own_counts(&self) -> Counts {
-        let symbols = Symbols::relative_to(&self.original, Path::new(""));
         self.get().counts_with(&|site| {
-            let frames = symbols.frames(self.table.sites[site as usize].location);
+            let frames = self.frames(self.table.sites[site as usize].location);
             // The C library of Rust's target has no debug information.
             let of_target = || self.table.libtest && frames.iter().all(|frame| frame.file.is_none());
             !frames.iter().all(is_library) && !of_target()

@@ -20,7 +20,7 @@ use crate::code::Code;
 use crate::options::Points;
 use coyote_abi::rt;
 use walrus::ValType;
-use walrus::ir::{BinaryOp, Instr};
+use walrus::ir::Instr;
 
 /// Whether the accesses of a function are checked.
 pub fn are_wanted(draft: &Draft, origin: u32) -> bool {
@@ -29,11 +29,7 @@ pub fn are_wanted(draft: &Draft, origin: u32) -> bool {
 
 /// Asks about an access; `address` pushes its address without the offset.
 pub fn ask(draft: &mut Draft, code: &mut Code, access: &Access, address: &Instr) {
-    code.add(address.clone());
-    if access.offset != 0 {
-        code.i32(access.offset as i32).binary(BinaryOp::I32Add);
-    }
-    code.i32(access.size.into());
+    code.address(address, access.offset).i32(access.size.into());
     call(draft, code, access.kind.writes());
 }
 

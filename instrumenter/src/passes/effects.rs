@@ -73,11 +73,7 @@ fn push_access(
         (true, false) => rt::LEFT_OUT,
         (true, true) => rt::LEFT_OUT | rt::ATOMIC,
     };
-    code.i32(seen.of(marks)).add(address.clone());
-    if access.offset != 0 {
-        code.i32(access.offset as i32).binary(BinaryOp::I32Add);
-    }
-    code.i32(access.size.into()).call(import);
+    code.i32(seen.of(marks)).address(address, access.offset).i32(access.size.into()).call(import);
 }
 
 /// Reports whether a compare-exchange wrote. Its result is on the stack: it wrote if that is the expected

@@ -257,11 +257,7 @@ fn mark(code: &mut Code, address: &Instr, offset: u64, dirty: MemoryId) {
         let chunk = (*address as u32).wrapping_add(offset as u32) >> chunk_bits();
         code.i32(chunk as i32);
     } else {
-        code.add(address.clone());
-        if offset != 0 {
-            code.i32(offset as i32).binary(BinaryOp::I32Add);
-        }
-        code.i32(chunk_bits()).binary(BinaryOp::I32ShrU);
+        code.address(address, offset).i32(chunk_bits()).binary(BinaryOp::I32ShrU);
     }
     code.i32(1).store8(dirty);
 }

@@ -74,7 +74,7 @@ impl Owners {
         if self.mutant == Some(Mutant::PassingResetsCountdown) {
             code.i32(rt::COUNTDOWN).global_set(self.budget);
         }
-        push_address(code, address, offset);
+        code.address(address, offset);
         code.i32(mask as i32).binary(BinaryOp::I32And);
         code.i32(GRANULE_BITS as i32).binary(BinaryOp::I32Rotr).load8(self.table);
         if !write {
@@ -85,7 +85,7 @@ impl Owners {
         code.if_else(
             function,
             |code| {
-                push_address(code, address, offset);
+                code.address(address, offset);
                 code.i32(bytes.into()).i32(write.into()).call(touched);
             },
             |code| {
@@ -97,13 +97,6 @@ impl Owners {
     /// The same for a range of any length; `start` and `length` push its beginning and its length.
     pub fn ask_range(&self, code: &mut Code, start: &Instr, length: &Instr, write: bool) {
         code.add(start.clone()).add(length.clone()).i32(write.into()).call(self.touch);
-    }
-}
-
-fn push_address(code: &mut Code, address: &Instr, offset: u64) {
-    code.add(address.clone());
-    if offset != 0 {
-        code.i32(offset as i32).binary(BinaryOp::I32Add);
     }
 }
 
