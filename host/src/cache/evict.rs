@@ -1,16 +1,35 @@
 //! Eviction from the cache when it is too large: the least recently used entries are removed.
 
-use std::fs::{self, File, FileTimes};
-use std::path::{Path, PathBuf};
+#![expect(clippy::disallowed_types, reason = "the age of files, of which no guest learns")]
+
+use std::fs::{self, DirEntry, File, FileTimes};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Limit of the cache's size in bytes. A module takes about 10 times its size.
 pub const BYTES_MAX: u64 = 1 << 30;
 
+/// The size is measured at most once in this time, because that reads a directory for each module. Until then, the
+/// cache may be larger than its limit.
+const INTERVAL: Duration = Duration::from_secs(60);
+
 /// Records that an entry is used now. An error is ignored, since it only costs time later.
 pub fn touch(path: &Path) {
-    #[expect(clippy::disallowed_types, reason = "the age of files, of which no guest learns")]
-    let now = std::time::SystemTime::now();
-    let _ = File::open(path).and_then(|file| file.set_times(FileTimes::new().set_modified(now)));
+    let times = FileTimes::new().set_modified(SystemTime::now());
+    let _ = File::open(path).and_then(|file| file.set_times(times));
+}
+
+/// Whether it is time to measure the size of the cache again. The file `measured` keeps when that was done last; a time
+/// in the future does not count.
+pub fn is_due(measured: &Path) -> bool {
+    let last = fs::metadata(measured).and_then(|metadata| metadata.modified()).ok();
+    let age = last.and_then(|last| SystemTime::now().duration_since(last).ok());
+    if age.is_some_and(|age| age < INTERVAL) {
+        return false;
+    }
+    let _ = File::create(measured);
+    touch(measured);
+    true
 }
 
 /// Removes entries of these directories, files or directories themselves, until all together have at most `bytes_max`
@@ -21,7 +40,7 @@ pub fn evict(directories: &[&Path], bytes_max: u64) {
         .flatten()
         .filter_map(|entry| {
             let modified = entry.metadata().ok()?.modified().ok()?;
-            Some((modified, entry.path(), bytes(&entry.path())))
+            Some((modified, entry.path(), bytes(&entry)))
         })
         .collect();
     known.sort();
@@ -37,10 +56,11 @@ pub fn evict(directories: &[&Path], bytes_max: u64) {
 }
 
 /// The size of a file, or of all files below a directory.
-fn bytes(path: &PathBuf) -> u64 {
-    match fs::read_dir(path) {
-        Ok(entries) => entries.flatten().map(|entry| bytes(&entry.path())).sum(),
-        Err(_) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+fn bytes(entry: &DirEntry) -> u64 {
+    if entry.file_type().is_ok_and(|ty| ty.is_dir()) {
+        fs::read_dir(entry.path()).into_iter().flatten().flatten().map(|entry| bytes(&entry)).sum()
+    } else {
+        entry.metadata().map_or(0, |metadata| metadata.len())
     }
 }
 
@@ -52,7 +72,22 @@ fn remove(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    #[test]
+    fn the_size_is_measured_once_in_a_while() {
+        let directory = tempfile::tempdir().unwrap();
+        let measured = directory.path().join("measured");
+        let set =
+            |then| File::open(&measured).unwrap().set_times(FileTimes::new().set_modified(then)).unwrap();
+        assert!(is_due(&measured), "it was never measured");
+        assert!(!is_due(&measured));
+        set(SystemTime::now() - 2 * INTERVAL);
+        assert!(is_due(&measured));
+        assert!(!is_due(&measured));
+        set(SystemTime::now() + 2 * INTERVAL);
+        assert!(is_due(&measured), "the clock was set back");
+        assert!(!is_due(&measured));
+    }
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {

@@ -25,10 +25,9 @@ pub struct Cache {
     modules: PathBuf,
     native: PathBuf,
     executed: PathBuf,
+    /// See [`evict::is_due`].
+    measured: PathBuf,
 }
-
-/// The file that names executed functions, in the cache's directory.
-const EXECUTED: &str = "executed";
 
 /// The cached data of one module under one set of options.
 pub struct Entry {
@@ -51,7 +50,9 @@ impl Cache {
     /// The cache in this directory.
     pub fn at(root: impl Into<PathBuf>) -> Cache {
         let root = root.into();
-        Cache { modules: root.join("modules"), native: root.join("native"), executed: root.join(EXECUTED) }
+        let [modules, native, executed, measured] =
+            ["modules", "native", "executed", "measured"].map(|name| root.join(name));
+        Cache { modules, native, executed, measured }
     }
 
     /// Where the names of functions are kept that were executed in earlier runs.
@@ -78,7 +79,9 @@ impl Entry {
 
     pub fn put(&self, instrumented: &Instrumented) {
         modules::put(&self.cache.modules, &self.key, instrumented);
-        evict::evict(&[&self.cache.modules, &self.cache.native], evict::BYTES_MAX);
+        if evict::is_due(&self.cache.measured) {
+            evict::evict(&[&self.cache.modules, &self.cache.native], evict::BYTES_MAX);
+        }
     }
 
     /// wasmtime's cache for the native code of this module. It is emptied if its files differ from those that were
