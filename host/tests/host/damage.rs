@@ -112,7 +112,7 @@ fn no_damaged_byte_of_a_cached_module_is_overlooked() {
     assert!(entry.get().is_none());
     let instrumented = instrument(&original, &options).unwrap();
     entry.put(&instrumented);
-    let [file] = &files(directory.path())[..] else { panic!("one module, one file") };
+    let [file] = &files(&directory.path().join("modules"))[..] else { panic!("one module, one file") };
     let whole = fs::read(file).unwrap();
     assert_eq!(entry.get().unwrap().wasm, instrumented.wasm);
     for at in 0..whole.len() {
@@ -131,7 +131,7 @@ fn no_damaged_byte_of_a_cached_module_is_overlooked() {
     // An intact entry under the name of another module is not used for that module.
     let other = cache.entry(&original, &Options { memory_errors: false, ..Options::default() });
     other.put(&instrumented);
-    let theirs = files(directory.path()).into_iter().find(|path| path != file).unwrap();
+    let theirs = files(&directory.path().join("modules")).into_iter().find(|path| path != file).unwrap();
     fs::copy(theirs, file).unwrap();
     assert!(other.get().is_some() && entry.get().is_none());
     entry.put(&instrumented);
