@@ -19,8 +19,8 @@ pub fn touch(path: &Path) {
     let _ = File::open(path).and_then(|file| file.set_times(times));
 }
 
-/// Whether it is time to measure the size of the cache again. The file `measured` keeps when that was done last; a time
-/// in the future does not count.
+/// Whether it is time to measure the size of the cache again; if so, the next time is counted from now. The file
+/// `measured` keeps when it was done last; a time in the future does not count.
 pub fn is_due(measured: &Path) -> bool {
     let last = fs::metadata(measured).and_then(|metadata| metadata.modified()).ok();
     let age = last.and_then(|last| SystemTime::now().duration_since(last).ok());
