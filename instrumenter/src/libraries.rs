@@ -125,7 +125,14 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_tss_{delete,set}",
     "__coyote_destroy_values",
     "__coyote_atomic_*",
+    "__coyote_pthread_getattr_np",
 ];
+
+/// Functions of coyote-cc's C library after which a join fails. In a program that has one, a join is two operations: the
+/// look whether the thread can be joined, and the wait for its end.
+pub const C_SDK_DETACHES: &[&str] = &["__coyote_{pthread,thrd}_detach"];
+/// The first of these operations.
+pub const C_SDK_JOIN: &str = "__coyote_join";
 
 /// Internal functions of coyote-cc's C library: a call of pthread_mutex_lock is one step. The state that they
 /// keep is ordered by the operations that the library announces, or means nothing to the program (which key

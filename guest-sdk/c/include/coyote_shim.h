@@ -57,6 +57,14 @@ uint32_t __coyote_rwlock(const volatile void *__lock);
 uint32_t __coyote_spin(const volatile void *__lock);
 uint32_t __coyote_condvar(const volatile void *__condvar);
 uint32_t __coyote_semaphore(const volatile void *__semaphore);
+/* The same checks after the call's scheduling point: before it, another thread may have destroyed the object. Return the
+ * call's result, which must be an argument at once: no access of memory, which may be a scheduling point, may come between
+ * the call and this check. What waits at a condition variable is not checked again, since who wakes it may destroy it. */
+int __coyote_mutex_used(const volatile void *__mutex, int __error);
+int __coyote_rwlock_used(const volatile void *__lock, int __error);
+int __coyote_spin_used(const volatile void *__lock, int __error);
+int __coyote_condvar_used(const volatile void *__condvar, int __error);
+int __coyote_semaphore_used(const volatile void *__semaphore, int __error);
 /* The address of an object that is about to be initialised. */
 uint32_t __coyote_new_object(volatile void *__object);
 /* Mark a semaphore as initialised, an object as destroyed, unless there is an error. Return the error. */

@@ -234,24 +234,26 @@ COYOTE_INLINE int pthread_mutex_init(pthread_mutex_t *__restrict __mutex,
 }
 
 COYOTE_INLINE int pthread_mutex_destroy(pthread_mutex_t *__mutex) {
-  return __coyote_destroyed(__mutex, (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex)));
+  return __coyote_destroyed(
+      __mutex, __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_destroy(__coyote_mutex(__mutex))));
 }
 
 COYOTE_INLINE int pthread_mutex_lock(pthread_mutex_t *__mutex) {
-  return (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), COYOTE_NO_TIMEOUT);
+  return __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), COYOTE_NO_TIMEOUT));
 }
 
 COYOTE_INLINE int pthread_mutex_trylock(pthread_mutex_t *__mutex) {
-  return (int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex));
+  return __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex)));
 }
 
 COYOTE_INLINE int pthread_mutex_clocklock(pthread_mutex_t *__restrict __mutex, clockid_t __clock,
                                           const struct timespec *__restrict __until) {
   int64_t __span = __coyote_span(__clock, __until);
   if (__span < 0) {
-    return __coyote_without_time((int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex)));
+    return __coyote_without_time(
+        __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex))));
   }
-  return (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), __span);
+  return __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), __span));
 }
 
 COYOTE_INLINE int pthread_mutex_timedlock(pthread_mutex_t *__restrict __mutex,
@@ -260,7 +262,7 @@ COYOTE_INLINE int pthread_mutex_timedlock(pthread_mutex_t *__restrict __mutex,
 }
 
 COYOTE_INLINE int pthread_mutex_unlock(pthread_mutex_t *__mutex) {
-  return (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex));
+  return __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex)));
 }
 
 /* No mutex is ever abandoned by a thread that died, so there is no consistency to restore. */
@@ -295,24 +297,26 @@ COYOTE_INLINE int pthread_rwlock_init(pthread_rwlock_t *__restrict __lock,
 }
 
 COYOTE_INLINE int pthread_rwlock_destroy(pthread_rwlock_t *__lock) {
-  return __coyote_destroyed(__lock, (int)coyote_raw_rwlock_destroy(__coyote_rwlock(__lock)));
+  return __coyote_destroyed(
+      __lock, __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_destroy(__coyote_rwlock(__lock))));
 }
 
 COYOTE_INLINE int pthread_rwlock_rdlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT);
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT));
 }
 
 COYOTE_INLINE int pthread_rwlock_tryrdlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock));
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock)));
 }
 
 COYOTE_INLINE int pthread_rwlock_clockrdlock(pthread_rwlock_t *__restrict __lock, clockid_t __clock,
                                              const struct timespec *__restrict __until) {
   int64_t __span = __coyote_span(__clock, __until);
   if (__span < 0) {
-    return __coyote_without_time((int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock)));
+    return __coyote_without_time(
+        __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_try_read(__coyote_rwlock(__lock))));
   }
-  return (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), __span);
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_read(__coyote_rwlock(__lock), __span));
 }
 
 COYOTE_INLINE int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict __lock,
@@ -321,20 +325,21 @@ COYOTE_INLINE int pthread_rwlock_timedrdlock(pthread_rwlock_t *__restrict __lock
 }
 
 COYOTE_INLINE int pthread_rwlock_wrlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT);
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), COYOTE_NO_TIMEOUT));
 }
 
 COYOTE_INLINE int pthread_rwlock_trywrlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock));
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock)));
 }
 
 COYOTE_INLINE int pthread_rwlock_clockwrlock(pthread_rwlock_t *__restrict __lock, clockid_t __clock,
                                              const struct timespec *__restrict __until) {
   int64_t __span = __coyote_span(__clock, __until);
   if (__span < 0) {
-    return __coyote_without_time((int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock)));
+    return __coyote_without_time(
+        __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_try_write(__coyote_rwlock(__lock))));
   }
-  return (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), __span);
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_write(__coyote_rwlock(__lock), __span));
 }
 
 COYOTE_INLINE int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict __lock,
@@ -343,7 +348,7 @@ COYOTE_INLINE int pthread_rwlock_timedwrlock(pthread_rwlock_t *__restrict __lock
 }
 
 COYOTE_INLINE int pthread_rwlock_unlock(pthread_rwlock_t *__lock) {
-  return (int)coyote_raw_rwlock_unlock(__coyote_rwlock(__lock));
+  return __coyote_rwlock_used(__lock, (int)coyote_raw_rwlock_unlock(__coyote_rwlock(__lock)));
 }
 
 int pthread_rwlockattr_init(pthread_rwlockattr_t *__attributes);
@@ -364,19 +369,20 @@ COYOTE_INLINE int pthread_spin_init(pthread_spinlock_t *__lock, int __shared) {
 }
 
 COYOTE_INLINE int pthread_spin_destroy(pthread_spinlock_t *__lock) {
-  return __coyote_destroyed(__lock, (int)coyote_raw_mutex_destroy(__coyote_spin(__lock)));
+  return __coyote_destroyed(
+      __lock, __coyote_spin_used(__lock, (int)coyote_raw_mutex_destroy(__coyote_spin(__lock))));
 }
 
 COYOTE_INLINE int pthread_spin_lock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_lock(__coyote_spin(__lock), COYOTE_NO_TIMEOUT);
+  return __coyote_spin_used(__lock, (int)coyote_raw_mutex_lock(__coyote_spin(__lock), COYOTE_NO_TIMEOUT));
 }
 
 COYOTE_INLINE int pthread_spin_trylock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_try_lock(__coyote_spin(__lock));
+  return __coyote_spin_used(__lock, (int)coyote_raw_mutex_try_lock(__coyote_spin(__lock)));
 }
 
 COYOTE_INLINE int pthread_spin_unlock(pthread_spinlock_t *__lock) {
-  return (int)coyote_raw_mutex_unlock(__coyote_spin(__lock));
+  return __coyote_spin_used(__lock, (int)coyote_raw_mutex_unlock(__coyote_spin(__lock)));
 }
 
 /* ---- Barriers ---- */
@@ -411,7 +417,8 @@ COYOTE_INLINE int pthread_cond_init(pthread_cond_t *__restrict __condvar,
 }
 
 COYOTE_INLINE int pthread_cond_destroy(pthread_cond_t *__condvar) {
-  return __coyote_destroyed(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar)));
+  return __coyote_destroyed(
+      __condvar, __coyote_condvar_used(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar))));
 }
 
 COYOTE_INLINE int pthread_cond_wait(pthread_cond_t *__restrict __condvar,
@@ -441,13 +448,13 @@ COYOTE_INLINE int pthread_cond_clockwait(pthread_cond_t *__restrict __condvar,
 }
 
 COYOTE_INLINE int pthread_cond_signal(pthread_cond_t *__condvar) {
-  coyote_raw_condvar_signal(__coyote_condvar(__condvar));
-  return 0;
+  return __coyote_condvar_used(__condvar,
+                               (coyote_raw_condvar_signal(__coyote_condvar(__condvar)), 0));
 }
 
 COYOTE_INLINE int pthread_cond_broadcast(pthread_cond_t *__condvar) {
-  coyote_raw_condvar_broadcast(__coyote_condvar(__condvar));
-  return 0;
+  return __coyote_condvar_used(__condvar,
+                               (coyote_raw_condvar_broadcast(__coyote_condvar(__condvar)), 0));
 }
 
 int pthread_condattr_init(pthread_condattr_t *__attributes);

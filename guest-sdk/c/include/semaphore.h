@@ -31,22 +31,25 @@ COYOTE_INLINE int sem_init(sem_t *__semaphore, int __shared, unsigned __value) {
 }
 
 COYOTE_INLINE int sem_getvalue(sem_t *__restrict __semaphore, int *__restrict __value) {
-  *__value = (int)coyote_raw_semaphore_value(__coyote_semaphore(__semaphore));
+  *__value = __coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_value(__coyote_semaphore(__semaphore)));
   return 0;
 }
 
 COYOTE_INLINE int sem_destroy(sem_t *__semaphore) {
-  int __error = (int)coyote_raw_semaphore_destroy(__coyote_semaphore(__semaphore));
+  int __error = __coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_destroy(__coyote_semaphore(__semaphore)));
   return __coyote_result(__coyote_destroyed(__semaphore, __error));
 }
 
 COYOTE_INLINE int sem_wait(sem_t *__semaphore) {
-  return __coyote_result(
-      (int)coyote_raw_semaphore_wait(__coyote_semaphore(__semaphore), COYOTE_NO_TIMEOUT));
+  return __coyote_result(__coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_wait(__coyote_semaphore(__semaphore), COYOTE_NO_TIMEOUT)));
 }
 
 COYOTE_INLINE int sem_trywait(sem_t *__semaphore) {
-  return __coyote_result((int)coyote_raw_semaphore_try_wait(__coyote_semaphore(__semaphore)));
+  return __coyote_result(__coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_try_wait(__coyote_semaphore(__semaphore))));
 }
 
 COYOTE_INLINE int sem_clockwait(sem_t *__restrict __semaphore, clockid_t __clock,
@@ -54,10 +57,12 @@ COYOTE_INLINE int sem_clockwait(sem_t *__restrict __semaphore, clockid_t __clock
   int64_t __span = __coyote_span(__clock, __until);
   int __error;
   if (__span < 0) {
-    __error = (int)coyote_raw_semaphore_try_wait(__coyote_semaphore(__semaphore));
+    __error = __coyote_semaphore_used(
+        __semaphore, (int)coyote_raw_semaphore_try_wait(__coyote_semaphore(__semaphore)));
     return __coyote_result(__coyote_without_time(__error));
   }
-  return __coyote_result((int)coyote_raw_semaphore_wait(__coyote_semaphore(__semaphore), __span));
+  return __coyote_result(__coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_wait(__coyote_semaphore(__semaphore), __span)));
 }
 
 COYOTE_INLINE int sem_timedwait(sem_t *__restrict __semaphore,
@@ -66,7 +71,8 @@ COYOTE_INLINE int sem_timedwait(sem_t *__restrict __semaphore,
 }
 
 COYOTE_INLINE int sem_post(sem_t *__semaphore) {
-  return __coyote_result((int)coyote_raw_semaphore_post(__coyote_semaphore(__semaphore)));
+  return __coyote_result(__coyote_semaphore_used(
+      __semaphore, (int)coyote_raw_semaphore_post(__coyote_semaphore(__semaphore))));
 }
 
 #ifdef __cplusplus

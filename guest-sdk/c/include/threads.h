@@ -94,15 +94,18 @@ COYOTE_INLINE int mtx_init(mtx_t *__mutex, int __kind) {
 
 /* C only forbids that a thread waits for the mutex: one that is held can be destroyed. */
 COYOTE_INLINE void mtx_destroy(mtx_t *__mutex) {
-  __coyote_destroyed(__mutex, (int)coyote_raw_mutex_discard(__coyote_mutex(__mutex)));
+  __coyote_destroyed(__mutex,
+                     __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_discard(__coyote_mutex(__mutex))));
 }
 
 COYOTE_INLINE int mtx_lock(mtx_t *__mutex) {
-  return __coyote_thrd((int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), COYOTE_NO_TIMEOUT));
+  return __coyote_thrd(
+      __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), COYOTE_NO_TIMEOUT)));
 }
 
 COYOTE_INLINE int mtx_trylock(mtx_t *__mutex) {
-  return __coyote_thrd((int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex)));
+  return __coyote_thrd(
+      __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_try_lock(__coyote_mutex(__mutex))));
 }
 
 COYOTE_INLINE int mtx_timedlock(mtx_t *__restrict __mutex,
@@ -111,12 +114,14 @@ COYOTE_INLINE int mtx_timedlock(mtx_t *__restrict __mutex,
   if (__span < 0) {
     return thrd_error;
   }
-  return __coyote_thrd((int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), __span));
+  return __coyote_thrd(
+      __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_lock(__coyote_mutex(__mutex), __span)));
 }
 
 /* C leaves it undefined, also for recursive mutexes, what an unlock by a thread that does not hold the mutex does. */
 COYOTE_INLINE int mtx_unlock(mtx_t *__mutex) {
-  return __coyote_mtx_unlocked(__mutex, (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex)));
+  return __coyote_mtx_unlocked(
+      __mutex, __coyote_mutex_used(__mutex, (int)coyote_raw_mutex_unlock(__coyote_mutex(__mutex))));
 }
 
 COYOTE_INLINE int cnd_init(cnd_t *__condvar) {
@@ -124,7 +129,8 @@ COYOTE_INLINE int cnd_init(cnd_t *__condvar) {
 }
 
 COYOTE_INLINE void cnd_destroy(cnd_t *__condvar) {
-  __coyote_destroyed(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar)));
+  __coyote_destroyed(__condvar,
+                     __coyote_condvar_used(__condvar, (int)coyote_raw_condvar_destroy(__coyote_condvar(__condvar))));
 }
 
 /* As of unlocks, C leaves it undefined what a wait by a thread that does not hold the mutex does. */
@@ -144,13 +150,13 @@ COYOTE_INLINE int cnd_timedwait(cnd_t *__restrict __condvar, mtx_t *__restrict _
 }
 
 COYOTE_INLINE int cnd_signal(cnd_t *__condvar) {
-  coyote_raw_condvar_signal(__coyote_condvar(__condvar));
-  return thrd_success;
+  return __coyote_condvar_used(__condvar,
+                               (coyote_raw_condvar_signal(__coyote_condvar(__condvar)), 0));
 }
 
 COYOTE_INLINE int cnd_broadcast(cnd_t *__condvar) {
-  coyote_raw_condvar_broadcast(__coyote_condvar(__condvar));
-  return thrd_success;
+  return __coyote_condvar_used(__condvar,
+                               (coyote_raw_condvar_broadcast(__coyote_condvar(__condvar)), 0));
 }
 
 int tss_create(tss_t *__key, tss_dtor_t __destructor);

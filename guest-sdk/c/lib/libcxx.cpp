@@ -96,7 +96,10 @@ bool recursive_mutex::try_lock() noexcept {
 }
 
 INLINE bool lock_within(pthread_mutex_t *mutex, long long nanoseconds) {
-  return nanoseconds > 0 ? coyote_raw_mutex_lock(__coyote_mutex(mutex), nanoseconds) == 0 : !pthread_mutex_trylock(mutex);
+  if (nanoseconds <= 0) {
+    return !pthread_mutex_trylock(mutex);
+  }
+  return __coyote_mutex_used(mutex, (int)coyote_raw_mutex_lock(__coyote_mutex(mutex), nanoseconds)) == 0;
 }
 
 timed_mutex::~timed_mutex() {
@@ -156,7 +159,7 @@ INLINE void check_shared(bool error, __shared_mutex_base *mutex, const char *fun
 }
 
 INLINE bool lock_alone(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
-  uint32_t error = coyote_raw_rwlock_write(__coyote_rwlock(mutex), nanoseconds);
+  int error = __coyote_rwlock_used(mutex, (int)coyote_raw_rwlock_write(__coyote_rwlock(mutex), nanoseconds));
   check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
   if (error) {
     return false;
@@ -166,7 +169,7 @@ INLINE bool lock_alone(__shared_mutex_base *mutex, const char *function, long lo
 }
 
 INLINE bool lock_to_read(__shared_mutex_base *mutex, const char *function, long long nanoseconds) {
-  uint32_t error = coyote_raw_rwlock_read(__coyote_rwlock(mutex), nanoseconds);
+  int error = __coyote_rwlock_used(mutex, (int)coyote_raw_rwlock_read(__coyote_rwlock(mutex), nanoseconds));
   check_shared(error != 0 && error != ETIMEDOUT, mutex, function, "has it already");
   return error == 0;
 }
@@ -180,7 +183,7 @@ void __shared_mutex_base::lock() {
 }
 
 bool __shared_mutex_base::try_lock() {
-  bool locked = coyote_raw_rwlock_try_write(__coyote_rwlock(this)) == 0;
+  bool locked = !__coyote_rwlock_used(this, (int)coyote_raw_rwlock_try_write(__coyote_rwlock(this)));
   if (locked) {
     __coyote_set_state(this, self());
   }
@@ -190,7 +193,7 @@ bool __shared_mutex_base::try_lock() {
 void __shared_mutex_base::unlock() {
   check_shared(__coyote_get_state(this) != self(), this, "unlock", "does not hold it alone");
   __coyote_set_state(this, 0);
-  coyote_raw_rwlock_unlock(__coyote_rwlock(this));
+  __coyote_rwlock_used(this, (int)coyote_raw_rwlock_unlock(__coyote_rwlock(this)));
 }
 
 void __shared_mutex_base::lock_shared() {
@@ -198,12 +201,12 @@ void __shared_mutex_base::lock_shared() {
 }
 
 bool __shared_mutex_base::try_lock_shared() {
-  return coyote_raw_rwlock_try_read(__coyote_rwlock(this)) == 0;
+  return !__coyote_rwlock_used(this, (int)coyote_raw_rwlock_try_read(__coyote_rwlock(this)));
 }
 
 void __shared_mutex_base::unlock_shared() {
   check_shared(__coyote_get_state(this) == self(), this, "unlock_shared", "holds it alone");
-  coyote_raw_rwlock_unlock(__coyote_rwlock(this));
+  __coyote_rwlock_used(this, (int)coyote_raw_rwlock_unlock(__coyote_rwlock(this)));
 }
 
 void shared_timed_mutex::__make() {

@@ -82,6 +82,31 @@ uint32_t __coyote_semaphore(const volatile void *semaphore) {
   return address;
 }
 
+int __coyote_mutex_used(const volatile void *mutex, int error) {
+  alive(mutex, KIND | TOLD, "a mutex");
+  return error;
+}
+
+int __coyote_rwlock_used(const volatile void *lock, int error) {
+  __coyote_rwlock(lock);
+  return error;
+}
+
+int __coyote_spin_used(const volatile void *lock, int error) {
+  __coyote_spin(lock);
+  return error;
+}
+
+int __coyote_condvar_used(const volatile void *condvar, int error) {
+  __coyote_condvar(condvar);
+  return error;
+}
+
+int __coyote_semaphore_used(const volatile void *semaphore, int error) {
+  __coyote_semaphore(semaphore);
+  return error;
+}
+
 uint32_t __coyote_new_object(volatile void *object) {
   *(volatile unsigned *)object = 0;
   return COYOTE_ADDRESS(object);

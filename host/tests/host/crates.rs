@@ -51,7 +51,7 @@ fn correct_tests_raise_no_alarm() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let iterations = guest::scaled(4, 10).to_string();
+    let iterations = guest::scaled(2, 10).to_string();
     let options =
         ["--races", "bug", "--detect", "lock-order", "-i", &iterations, "--seed", "0", "-o", outdir];
     let ended =

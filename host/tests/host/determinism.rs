@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Iterations of each example: 3 by default, 1,000 when soaking.
+/// Iterations of each example: 2 by default, 1,000 when soaking.
 fn iterations() -> u64 {
-    guest::iterations(3)
+    guest::iterations(2)
 }
 
 /// Settings with low bounds: examples that do not end would take too long otherwise.

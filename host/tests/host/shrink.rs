@@ -113,11 +113,14 @@ fn edits(preference: &Preference) -> Vec<Preference> {
 /// ([`coyote_wasm::shrink::Shrinking::stopped`]) and claims nothing that could be tested here.
 const LONG: [&str; 2] = ["two_orders", "four_orders"];
 
+/// Of every second example, or of all when soaking.
 #[test]
 fn nothing_can_be_left_out() {
     let mut wrong = Vec::new();
     let mut tried = 0;
-    for expected in examples::index().iter().filter(|e| e.is_bug() && !LONG.contains(&&*e.test)) {
+    let index = examples::index();
+    let buggy = index.iter().filter(|e| e.is_bug() && !LONG.contains(&&*e.test));
+    for expected in buggy.step_by(guest::scaled(2, 1)) {
         let Some(found) = found(expected, 0) else { continue };
         let Some(shrunk) = shrunk(expected, &found) else { continue };
         let name = format!("{}, {}", expected.module, expected.test);
@@ -156,9 +159,12 @@ fn nothing_can_be_left_out() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Seeds per bug, and examples whose minimal trace may still depend on them: docs/shrink.md gives their
-/// number.
-const SEEDS: u64 = 5;
+/// Seeds per bug.
+fn seeds() -> u64 {
+    guest::scaled(3, 5)
+}
+
+/// Examples whose minimal trace may still depend on the seed: docs/shrink.md gives their number.
 const SEVERAL: [&str; 14] = [
     "actors",
     "distributed",
@@ -184,7 +190,7 @@ fn the_seed_does_not_matter() {
     for expected in examples::index().iter().filter(|e| e.is_bug() && !depends(e)) {
         let mut traces: BTreeSet<(BugIdentity, String)> = BTreeSet::new();
         let mut bugs = BTreeSet::new();
-        for found in (0..SEEDS).filter_map(|seed| found(expected, seed)) {
+        for found in (0..seeds()).filter_map(|seed| found(expected, seed)) {
             let Some(shrunk) = shrunk(expected, &found) else { continue };
             let schedule: String = shrunk.trace.decisions.iter().map(|d| format!("{d}\n")).collect();
             bugs.insert(found.identity.clone());

@@ -59,7 +59,9 @@ fn drivers_are_woken() {
     if !is_built() {
         return;
     }
+    // When soaking, also without optimisations in tokio.
     let builds = [&[][..], &["--config", "profile.dev.package.tokio.opt-level=0"]];
+    let builds = &builds[..super::guest::scaled(1, 2)];
     let net = ["--no-fail-fast", "--features", "net", "--test", "net"];
     for built in builds {
         let results = run(&[&net[..], built, &["--", "correct::", "-i", "200"]].concat());

@@ -10,7 +10,8 @@ use crate::analysis::calls::{self, Calls};
 use crate::analysis::scope::{Scope, library_names};
 use crate::draft::{Draft, PointPolicy};
 use crate::libraries::{
-    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, CHECKERS, EXCUSED, UNTOLD,
+    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_DETACHES, C_SDK_JOIN, C_SDK_OPERATIONS, CHECKERS,
+    EXCUSED, UNTOLD,
 };
 use crate::libtest;
 use crate::names::names_of;
@@ -52,7 +53,8 @@ struct Patterns {
 }
 
 impl Patterns {
-    fn new(options: &Options, unguarded: bool, harness: &[&str]) -> Result<Patterns, Error> {
+    /// `detaches`: a join may fail because of another worker.
+    fn new(options: &Options, unguarded: bool, detaches: bool, harness: &[&str]) -> Result<Patterns, Error> {
         let strings = |patterns: &'static [&'static str]| patterns.iter().copied();
         let user = |patterns: &[String]| Scope::new(patterns.iter().map(String::as_str));
         let with_threads = if options.atomic_defaults { ATOMIC } else { &[] };
@@ -65,7 +67,7 @@ impl Patterns {
         let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
         Ok(Patterns {
             atomic,
-            operations: Scope::new(strings(C_SDK_OPERATIONS))?,
+            operations: Scope::new(strings(C_SDK_OPERATIONS).chain(detaches.then_some(C_SDK_JOIN)))?,
             excluded: Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?,
             included: user(&options.points_only_in)?,
         })
@@ -98,7 +100,8 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let unguarded = draft.options.atomic_defaults && !draft.original.wasi_threads;
     let names = draft.original.functions.iter().map(|function| function.name.as_str());
     let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
-    let patterns = Patterns::new(draft.options, unguarded, &harness)?;
+    let detaches = has_any(draft, C_SDK_DETACHES)?;
+    let patterns = Patterns::new(draft.options, unguarded, detaches, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let own = own_functions(draft);
     let untold = Scope::new(UNTOLD.iter().copied())?;
@@ -117,6 +120,12 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         draft.policies[origin as usize] = patterns.policy(&names, &library, files.contains(&id));
     }
     Ok(())
+}
+
+/// Whether the module has a function of these names.
+fn has_any(draft: &Draft, patterns: &'static [&'static str]) -> Result<bool, Error> {
+    let scope = Scope::new(patterns.iter().copied())?;
+    Ok(draft.original.functions.iter().any(|function| scope.matching(&names_of(&function.name)).is_some()))
 }
 
 /// Finds the functions that only atomic functions and allocators call.
