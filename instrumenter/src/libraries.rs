@@ -121,22 +121,22 @@ pub const UNNOTICED: &[&str] = &[
 /// point precedes them.
 pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_{pthread,thrd}_detach",
-    "__coyote_pthread_{key_delete,setspecific,getconcurrency,setconcurrency}",
-    "__coyote_tss_{delete,set}",
+    "__coyote_pthread_{key_create,key_delete,setspecific,getconcurrency,setconcurrency}",
+    "__coyote_pthread_{getattr,getname,setname}_np",
+    "__coyote_tss_{create,delete,set}",
     "__coyote_destroy_values",
     "__coyote_atomic_*",
-    "__coyote_pthread_getattr_np",
 ];
 
-/// Functions of coyote-cc's C library after which a join fails. In a program that has one, a join is two operations: the
-/// look whether the thread can be joined, and the wait for its end.
+/// Functions of coyote-cc's C library after which a join fails. In a program that has one, a join is two
+/// operations: the look whether the thread can be joined, and the wait for its end.
 pub const C_SDK_DETACHES: &[&str] = &["__coyote_{pthread,thrd}_detach"];
 /// The first of these operations.
 pub const C_SDK_JOIN: &str = "__coyote_join";
 
 /// Internal functions of coyote-cc's C library: a call of pthread_mutex_lock is one step. The state that they
-/// keep is ordered by the operations that the library announces, or means nothing to the program (which key
-/// has which number, which block a finished thread's stack is returned to).
+/// keep is ordered by the operations that the library announces, or means nothing to the program (which block a
+/// finished thread's stack is returned to).
 ///
 /// Also the linker's function that initialises a new thread's thread-local variables.
 pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];

@@ -3,16 +3,16 @@
 // flags: -O0 -g
 // run: -s dpor --races off -- post
 // exit: 0
-// line: executions explored, no bug
+// line: explored, no bug
 // run: -s stateful --races off -- unlock
 // exit: 0
 // line: Proved
 // run: -s dpor --races off -- signal
 // exit: 0
-// line: executions explored, no bug
+// line: explored, no bug
 // run: -s dpor --races off -- wait
 // exit: 0
-// line: executions explored, no bug
+// line: explored, no bug
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>

@@ -21,7 +21,7 @@
 // line: detached
 // run: -s dpor --races off -- none
 // exit: 0
-// line: executions explored, no bug
+// line: explored, no bug
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
