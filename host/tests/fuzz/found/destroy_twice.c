@@ -1,5 +1,6 @@
 /* Whether a mutex was destroyed before it is used again is part of what its use touches.
- * ends: 3 */
+ * The second destruction is a misuse, also if it began before the first one.
+ * ends: 2 */
 #include "fuzz.h"
 
 static void *destroys(void *unused) {
