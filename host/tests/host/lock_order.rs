@@ -247,7 +247,7 @@ const TWO_PAIRS: &str = r#"
 #include <pthread.h>
 pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t c = PTHREAD_MUTEX_INITIALIZER, d = PTHREAD_MUTEX_INITIALIZER;
-static void both(pthread_mutex_t *first, pthread_mutex_t *second) {
+__attribute__((always_inline)) static inline void both(pthread_mutex_t *first, pthread_mutex_t *second) {
     pthread_mutex_lock(first);
     pthread_mutex_lock(second);
     pthread_mutex_unlock(second);
