@@ -130,7 +130,7 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
 
 /// Functions of coyote-cc's C library after which a join fails. In a program that has one, a join is two
 /// operations: the look whether the thread can be joined, and the wait for its end.
-pub const C_SDK_DETACHES: &[&str] = &["__coyote_{pthread,thrd}_detach"];
+pub const C_SDK_DETACHES: [&str; 2] = ["__coyote_pthread_detach", "__coyote_thrd_detach"];
 /// The first of these operations.
 pub const C_SDK_JOIN: &str = "__coyote_join";
 

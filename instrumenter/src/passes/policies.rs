@@ -100,7 +100,8 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let unguarded = draft.options.atomic_defaults && !draft.original.wasi_threads;
     let names = draft.original.functions.iter().map(|function| function.name.as_str());
     let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
-    let detaches = has_any(draft, C_SDK_DETACHES)?;
+    let detaches =
+        draft.original.functions.iter().any(|function| C_SDK_DETACHES.contains(&function.name.as_str()));
     let patterns = Patterns::new(draft.options, unguarded, detaches, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let own = own_functions(draft);
@@ -120,12 +121,6 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
         draft.policies[origin as usize] = patterns.policy(&names, &library, files.contains(&id));
     }
     Ok(())
-}
-
-/// Whether the module has a function of these names.
-fn has_any(draft: &Draft, patterns: &'static [&'static str]) -> Result<bool, Error> {
-    let scope = Scope::new(patterns.iter().copied())?;
-    Ok(draft.original.functions.iter().any(|function| scope.matching(&names_of(&function.name)).is_some()))
 }
 
 /// Finds the functions that only atomic functions and allocators call.
