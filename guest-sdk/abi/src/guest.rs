@@ -402,11 +402,12 @@ pub const IMPORTS: &[Import] = &[
         "A fault point with this UTF-8 name, zero-terminated if `length` is 2^32 - 1. Returns 0 if no fault \
          happens here, else which one, from 1 to `ways`. Always 0, and no scheduling point, unless the user gave points of this name a budget.",
     ),
-    plain(
+    point(
         "fault_stop",
         &[],
         None,
-        "Disables faults of all classes for the rest of this execution. This is no scheduling point.",
+        OpKind::FaultStop,
+        "Disables faults of all classes for the rest of this execution. No scheduling point if no class was given a budget.",
     ),
     plain(
         "monitor",

@@ -61,7 +61,7 @@ kinds! {
     Spawn = 20 "spawn",
     /// Blocks until another worker has ended.
     Join = 21 "join",
-    /// A worker's last step.
+    /// A worker's last step, if it calls `exit`, or if its end is that of all other workers (`--at-exit kill`).
     Exit = 22 "exit",
     /// Lets others run; has no other effect.
     Yield = 23 "yield",
@@ -132,6 +132,8 @@ kinds! {
     Watch = 68 "watch",
     /// A look at a clock.
     Clock = 69 "clock",
+    /// From here on, no fault happens.
+    FaultStop = 70 "fault-stop",
 }
 
 /// The classes of sync objects as a table for a macro: documentation, identifier, name in reports, whether an
@@ -194,6 +196,7 @@ impl OpKind {
                     | OpKind::ChooseBool
                     | OpKind::ChooseInt
                     | OpKind::Fault
+                    | OpKind::FaultStop
             )
     }
 

@@ -263,8 +263,8 @@ uint32_t coyote_raw_choose_int(uint32_t bound);
 COYOTE_IMPORT("fault")
 uint32_t coyote_raw_fault(uint32_t name, uint32_t length, uint32_t ways);
 
-/* Disables faults of all classes for the rest of this execution. This is no scheduling
- * point. */
+/* Disables faults of all classes for the rest of this execution. No scheduling point if
+ * no class was given a budget. (point) */
 COYOTE_IMPORT("fault_stop")
 void coyote_raw_fault_stop(void);
 

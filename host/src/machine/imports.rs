@@ -324,8 +324,12 @@ fn properties(linker: &mut Linker<Host>) -> Result<()> {
             })
         },
     )?;
-    linker.func_wrap(guest::MODULE, "fault_stop", |mut guest: Guest| {
-        settled(&mut guest).scheduler.runtime.stop_faults();
+    // Without a budget it is no operation.
+    linker.func_wrap(rt::MODULE, "fault_stop", |mut guest: Guest, site: i32| {
+        match settled(&mut guest).scheduler.runtime.faults().any() {
+            true => announce(&mut guest, site, 0, Request::StopFaults).1,
+            false => 0,
+        }
     })?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::idling::Idling;
 use super::internal::Internal;
 use super::polled::{Driver, Polled};
 use super::worker::{Request, Start, Worker};
-use coyote_strategies::{Class, Effect, Event, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
+use coyote_strategies::{Class, Effect, Event, OpKind, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
 use std::collections::BTreeMap;
 
 /// When the test ends after its first worker has ended.
@@ -159,11 +159,15 @@ impl Runtime {
     }
 
     /// Records that the worker's entry returned. If that ends the process, it is no mistake that other
-    /// workers still wait.
+    /// workers still wait. If it ends the other workers too, they may go on before it does: it is a step of its own.
     pub fn returned(&mut self, id: WorkerId) {
         self.stream.begin_step(Some(id));
-        self.over |= self.program && id.0 == self.first;
-        self.end(id);
+        let is_first = id.0 == self.first;
+        self.over |= self.program && is_first;
+        match is_first && self.at_exit == AtExit::Kill {
+            true => self.announce(id, Operation { kind: OpKind::Exit, ..Operation::START }, Request::Exit),
+            false => self.end(id),
+        }
     }
 
     /// Ends the worker, which returned or called `exit`, or whose program has ended.

@@ -117,7 +117,7 @@ impl Runtime {
     }
 
     /// Stops all faults: nothing is left of any budget.
-    pub fn stop_faults(&mut self) {
+    pub(super) fn stop_faults(&mut self) {
         for id in self.faults.ids() {
             if self.faults.state(id).0 {
                 self.faults.take(id, u32::MAX);

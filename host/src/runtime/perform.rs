@@ -186,6 +186,10 @@ impl Runtime {
                 }
                 Err(bound) => Performed::NeedsValue(bound),
             },
+            Request::StopFaults => {
+                self.stop_faults();
+                Performed::Continue(0)
+            }
             Request::Atomic { expected, orders } => self.atomic(id, expected, orders, values, read),
             Request::Assume => unreachable!("this is a bug in coyote-wasm: a failed assumption goes on"),
         }

@@ -96,6 +96,8 @@ pub enum Request {
         /// The hash of the name of a fault point, or 0: see [`super::FaultCounts`].
         point: u32,
     },
+    /// Ends all faults: see [`super::Runtime::stop_faults`].
+    StopFaults,
     /// An atomic access or a fence, with weak memory.
     Atomic {
         /// The value that a compare-exchange compares with.

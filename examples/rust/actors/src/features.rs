@@ -3,9 +3,11 @@
 //! Expected: tests whose names begin with `bad_` have the bug that their comments say; all others pass.
 
 use coyote::actor::{self, Actor, ActorRef, DefaultEvent, EventGroup, Halt, States, Timer};
-use coyote::sync::Mutex;
+use coyote::sync::{Mutex, Semaphore};
 use coyote::{task, thread};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
 struct Add(u32);
@@ -204,6 +206,50 @@ fn names() {
     }
     assert_eq!(actor::named("ping"), players[0]);
     players[0].send(Add(0));
+}
+
+/// Says that it halts.
+struct Polite(Arc<Semaphore>);
+
+impl Actor for Polite {
+    type State = ();
+
+    fn states(states: &mut States<Polite>) {
+        states.start(());
+    }
+
+    fn on_halt(&mut self, _: &mut actor::Context<Polite>) {
+        self.0.release();
+    }
+}
+
+/// What an actor does when it halts comes before it has halted.
+#[coyote::test]
+fn bad_asks_too_early() {
+    let halts = Arc::new(Semaphore::new(0));
+    let polite = actor::create("polite", Polite(halts.clone()));
+    polite.send(Halt);
+    halts.acquire();
+    assert!(polite.has_halted(), "it has only said so");
+}
+
+/// An event that is dropped before anybody wants to hear of it.
+#[coyote::test]
+fn bad_hears_too_late() {
+    static HEARD: AtomicBool = AtomicBool::new(false);
+    let counter = actor::create("counter", Counter::default());
+    counter.send(Halt);
+    counter.join();
+    let ready = Arc::new(Semaphore::new(0));
+    let (adder, waits) = (counter, ready.clone());
+    let thread = thread::spawn(move || {
+        waits.acquire();
+        adder.send(Add(1));
+    });
+    ready.release();
+    actor::on_dropped(|_, _| HEARD.store(true, Release));
+    thread.join();
+    assert!(HEARD.load(Acquire), "nobody heard of the event");
 }
 
 /// An event that no state handles is a bug.

@@ -3,14 +3,15 @@
 use super::inbox::{ActorRef, Life};
 use super::machine::Actor;
 use super::{run, system};
-use crate::task::section::Section;
 use std::panic::Location;
 
 /// Creates an actor: a worker of this name, which enters its start state.
 #[track_caller]
 pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
     let reference = ActorRef::new(name.into(), system::next_number(), Location::caller());
-    reference.create(actor);
+    // Nobody else has the reference yet.
+    reference.inbox().shared.at_once(|state| state.life = Life::Alive);
+    reference.start(actor);
     reference
 }
 
@@ -18,11 +19,7 @@ pub fn create<A: Actor>(name: impl Into<String>, actor: A) -> ActorRef {
 /// returns the same actor. Names are for actors that refer to each other before they exist; [`create`] ignores them.
 #[track_caller]
 pub fn named(name: &str) -> ActorRef {
-    let made = Location::caller();
-    system::named(name).unwrap_or_else(|| {
-        let _section = Section::enter();
-        system::keep(ActorRef::new(name.into(), system::next_number(), made))
-    })
+    system::named(name, Location::caller())
 }
 
 impl ActorRef {
@@ -32,8 +29,12 @@ impl ActorRef {
     /// It was created before.
     #[track_caller]
     pub fn create<A: Actor>(&self, actor: A) {
-        let before = self.inbox().shared.at_once(|state| std::mem::replace(&mut state.life, Life::Alive));
+        let before = self.inbox().step(|state| (false, std::mem::replace(&mut state.life, Life::Alive)));
         assert!(before == Life::Named, "the actor `{}` is created twice", self.name());
+        self.start(actor);
+    }
+
+    fn start<A: Actor>(&self, actor: A) {
         let me = self.clone();
         system::start(self.name().into(), crate::thread::STACK_BYTES, move || run::run(actor, me));
     }

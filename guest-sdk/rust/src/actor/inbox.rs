@@ -122,7 +122,7 @@ impl ActorRef {
 
     /// Whether the actor has halted, and `on_halt` has ended. A scheduling point.
     pub fn has_halted(&self) -> bool {
-        self.0.shared.look(|state| state.life == Life::Halted)
+        self.0.step(|state| (false, state.life == Life::Halted))
     }
 
     /// Blocks the calling worker until the actor has halted, and `on_halt` has ended.
@@ -137,7 +137,10 @@ impl ActorRef {
 
     /// Records that the actor has ended, and wakes the workers that wait for that.
     pub(super) fn has_ended(&self) {
-        self.0.shared.at_once(|state| state.life = Life::Halted);
+        self.0.step(|state| {
+            state.life = Life::Halted;
+            (false, ())
+        });
         self.0.halts.notify_waiters();
     }
 }

@@ -158,9 +158,9 @@ impl<A: Actor> Running<A> {
 
     fn halt(mut self) {
         let me = self.context.me();
-        let (left, timers) = me.inbox().shared.at_once(|state| {
+        let (left, timers) = me.inbox().step(|state| {
             state.life = Life::Halting;
-            (state.events.drain(), state.timers.stop_all())
+            (false, (state.events.drain(), state.timers.stop_all()))
         });
         system::log(|| format!("{} halts", me.name()));
         timers.iter().for_each(Pulse::post);

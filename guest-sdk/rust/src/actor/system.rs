@@ -3,7 +3,8 @@
 use super::inbox::ActorRef;
 use super::message::Message;
 use crate::task::section::{Section, Shared};
-use crate::worker;
+use crate::{sys, worker};
+use std::panic::Location;
 use std::sync::Arc;
 
 type Dropped = dyn Fn(&ActorRef, Message) + Send + Sync;
@@ -28,28 +29,30 @@ pub(crate) fn forget_all() {
     drop(old);
 }
 
-pub(super) fn next_number() -> u32 {
-    SYSTEM.at_once(|system| {
-        system.actors += 1;
-        system.actors
-    })
+/// Changes the state in one step, also with `--points sync`.
+fn step<R>(change: impl FnOnce(&mut System) -> R) -> R {
+    sys::write_point(SYSTEM.address());
+    SYSTEM.at_once(change)
 }
 
 impl System {
-    fn named(&self, name: &str) -> Option<ActorRef> {
-        self.named.iter().find(|actor| actor.name() == name).cloned()
+    fn next_number(&mut self) -> u32 {
+        self.actors += 1;
+        self.actors
     }
 }
 
-/// The actor with this name, if it was named before. A scheduling point.
-pub(super) fn named(name: &str) -> Option<ActorRef> {
-    SYSTEM.step(|system| system.named(name))
+/// The number of a new actor, in the order of creation. One step.
+pub(super) fn next_number() -> u32 {
+    step(System::next_number)
 }
 
-/// Keeps an actor for its name, unless there is one by now, and returns the one that is kept.
-pub(super) fn keep(actor: ActorRef) -> ActorRef {
-    SYSTEM.at_once(|system| {
-        system.named(actor.name()).unwrap_or_else(|| {
+/// The actor with this name; at the first time, one that does not exist yet. One step.
+pub(super) fn named(name: &str, made: &'static Location<'static>) -> ActorRef {
+    step(|system| {
+        let known = system.named.iter().find(|actor| actor.name() == name);
+        known.cloned().unwrap_or_else(|| {
+            let actor = ActorRef::new(name.into(), system.next_number(), made);
             system.named.push(actor.clone());
             actor
         })
@@ -57,17 +60,20 @@ pub(super) fn keep(actor: ActorRef) -> ActorRef {
 }
 
 /// Sets a function that is called with every event that is dropped: sent to an actor that has halted, or left
-/// in its inbox when it halted. The worker of the sender or of the actor calls it.
+/// in its inbox when it halted. The worker of the sender or of the actor calls it. One step.
 pub fn on_dropped(hook: impl Fn(&ActorRef, Message) + Send + Sync + 'static) {
     let hook: Arc<Dropped> = {
         let _section = Section::enter();
         Arc::new(hook)
     };
-    SYSTEM.at_once(|system| system.dropped = Some(hook));
+    let before = step(|system| system.dropped.replace(hook));
+    drop(before);
 }
 
+/// Calls the function for dropped events. One step.
 pub(super) fn dropped(to: &ActorRef, message: Message) {
     log(|| format!("{}: {} is dropped", to.name(), message.name()));
+    sys::read_point(SYSTEM.address());
     if let Some(hook) = SYSTEM.at_once(|system| system.dropped.clone()) {
         hook(to, message);
     }

@@ -85,7 +85,7 @@ fn run<E: Event>(
 #[track_caller]
 pub(super) fn stop(of: &ActorRef, timer: &Timer) {
     assert!(timer.of == *of, "`{}` stops a timer of `{}`", of.name(), timer.of.name());
-    let stopped = of.inbox().shared.at_once(|state| state.timers.stop(timer.number));
+    let stopped = of.inbox().step(|state| (false, state.timers.stop(timer.number)));
     stopped.iter().for_each(Pulse::post);
 }
 
