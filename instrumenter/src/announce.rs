@@ -10,8 +10,7 @@ use walrus::ir::{Call, InstrLocId};
 /// Operations that the host may leave unannounced: a fault that cannot happen, the end of faults where there are none,
 /// an assumption that holds, and a poll that fails. A loop of such calls alone comes to a point by its countdown, which
 /// they therefore do not reset.
-const MAY_ANNOUNCE_NOTHING: [OpKind; 4] =
-    [OpKind::Fault, OpKind::FaultStop, OpKind::Assume, OpKind::Sleep];
+const MAY_ANNOUNCE_NOTHING: [OpKind; 4] = [OpKind::Fault, OpKind::FaultStop, OpKind::Assume, OpKind::Sleep];
 
 /// Adds what precedes every call that announces a site: the countdown is reset, unless the call may announce
 /// nothing, and the site is pushed as the last argument.

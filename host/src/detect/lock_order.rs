@@ -2,8 +2,8 @@
 //! (Goodlock: Havelund, SPIN 2000; Bensalem and Havelund, 2005; cycles of several workers and gate locks as in Agarwal
 //! et al., 2006).
 //!
-//! Each acquisition that waits makes an edge from every lock that its worker holds. Edges of different workers
-//! that close a cycle are an *inversion*, unless one of the workers' other locks keeps them apart (a gate lock), or
+//! Each acquisition that waits without a timeout makes an edge from every lock that its worker holds. Edges of different
+//! workers that close a cycle are an *inversion*, unless one of the workers' other locks keeps them apart (a gate lock), or
 //! one worker did its part before another one was created or after it was joined.
 //!
 //! An inversion is no bug. After an exploration without a bug, schedules are steered towards each (`explore/steer.rs`):
@@ -12,8 +12,7 @@
 //! Found are inversions of mutexes and rwlocks that the host knows: those of the SDK, of pthreads, C11 and C++ threads.
 //! Not found: locks that a library makes of futexes, as Rust's std does; cycles of more than [`LENGTH_MAX`] workers;
 //! inversions of locks that no execution took. What could make it wrong: an order by semaphores, condvars or flags is
-//! not seen, so a note may be about a deadlock that cannot happen; the same holds for a lock with a timeout. That is
-//! why only a deadlock that was executed is a bug.
+//! not seen, so a note may be about a deadlock that cannot happen. That is why only a deadlock that was executed is a bug.
 //!
 //! Cost: an event for each acquisition and release. The detector does not see accesses of memory.
 
@@ -88,14 +87,14 @@ impl Known {
     }
 
     fn sync(&mut self, state: &GuestState<'_>, event: &SyncEvent) {
-        let SyncEvent { worker, object, kind } = *event;
+        let SyncEvent { worker, object, kind, timed } = *event;
         self.worker(worker);
         match object {
             HbObject::Start(_) | HbObject::End(_) => self.order(worker, object, kind),
             HbObject::Object(place) if matches!(place.class, Class::Mutex | Class::Rwlock) => match kind {
                 SyncKind::Release | SyncKind::ReleaseShared => self.release(worker, place),
-                SyncKind::Acquire => self.acquire(state, worker, place, false),
-                SyncKind::AcquireShared => self.acquire(state, worker, place, true),
+                SyncKind::Acquire => self.acquire(state, worker, place, (false, timed)),
+                SyncKind::AcquireShared => self.acquire(state, worker, place, (true, timed)),
                 SyncKind::AcquireRelease => {}
             },
             _ => {}
@@ -124,10 +123,16 @@ impl Known {
         }
     }
 
-    fn acquire(&mut self, state: &GuestState<'_>, worker: WorkerId, place: ObjectId, shared: bool) {
+    fn acquire(
+        &mut self,
+        state: &GuestState<'_>,
+        worker: WorkerId,
+        place: ObjectId,
+        (shared, timed): (bool, bool),
+    ) {
         let operation = state.runtime.pending(worker).operation;
         let wanted = Held { place, shared, taken: state.location(operation.site) };
-        let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock);
+        let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock) && !timed;
         let gates = self.held[worker.index()].clone();
         if waits {
             for held in &gates {

@@ -6,7 +6,9 @@ use super::idling::Idling;
 use super::internal::Internal;
 use super::polled::{Driver, Polled};
 use super::worker::{Request, Start, Worker};
-use coyote_strategies::{Class, Effect, Event, OpKind, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix};
+use coyote_strategies::{
+    Class, Effect, Event, OpKind, Operation, Pending, WorkerId, WorkerPath, WorkerState, mix,
+};
 use std::collections::BTreeMap;
 
 /// When the test ends after its first worker has ended.

@@ -57,6 +57,8 @@ impl Runtime {
         self.sync.take(id, lock);
         if availability == Availability::Free {
             self.touch_place(lock.place(), lock.effect(tried));
+            // The worker does not want the lock any more: the changes that follow must not block it.
+            self.workers[id.index()].request = Request::Step;
             self.changed(lock.place());
         } else {
             self.touch_own(lock.place());
@@ -97,8 +99,6 @@ impl Runtime {
                 self.block(id, span_ns)
             }
             Availability::Free | Availability::Again => {
-                // The worker does not want the lock any more: the changes that follow must not block it.
-                self.workers[id.index()].request = Request::Step;
                 self.take(id, lock, span_ns.is_some() && !waited);
                 Performed::Continue(0)
             }

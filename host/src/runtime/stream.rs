@@ -193,6 +193,8 @@ pub struct SyncEvent {
     pub worker: WorkerId,
     pub object: HbObject,
     pub kind: SyncKind,
+    /// Whether it belongs to a call with a timeout, which may give up.
+    pub timed: bool,
 }
 
 /// An operation on a sync object, by a function that is given the object.
@@ -420,7 +422,8 @@ impl Runtime {
     #[cold]
     fn push_sync(&mut self, object: HbObject, kind: SyncKind) {
         if let Some(worker) = self.stream.by {
-            let event = SyncEvent { worker, object, kind };
+            let timed = matches!(self.worker(worker).request, Request::Lock { span_ns: Some(_), .. });
+            let event = SyncEvent { worker, object, kind, timed };
             if let Some(weak) = &mut self.weak {
                 weak.synchronise(&event);
             }

@@ -173,7 +173,7 @@ struct Orders {
 impl Orders {
     fn step(&mut self, number: usize, worker: WorkerId, events: &[SyncEvent]) -> BTreeSet<usize> {
         let known = self.workers.entry(worker).or_default();
-        for SyncEvent { worker: by, object, kind } in events {
+        for SyncEvent { worker: by, object, kind, .. } in events {
             assert_eq!(*by, worker);
             let [all, readers] = self.objects.entry(*object).or_default();
             if kind.acquires() {

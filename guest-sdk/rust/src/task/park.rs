@@ -109,9 +109,12 @@ impl Park {
         sys::address(&self.place)
     }
 
+    /// Uses what nobody else can see, so this is no scheduling point.
+    ///
     /// # Safety
     /// The caller is the task's worker, and `use_it` does not come back here.
     unsafe fn own<R>(&self, use_it: impl FnOnce(&mut Own) -> R) -> R {
+        let _section = Section::enter();
         // SAFETY: by our contract nobody else uses it.
         use_it(unsafe { &mut *self.own.get() })
     }
@@ -309,14 +312,13 @@ pub(super) fn renew_timer(id: &TimerId, waker: &Waker) -> bool {
     if !id.is_of(park) {
         return false;
     }
-    let waker = keep(waker);
+    let mut waker = keep(waker);
     let renew = |own: &mut Own| {
-        let timer = own.timers.iter_mut().find(|timer| timer.number == id.number)?;
-        Some(std::mem::replace(&mut timer.waker, waker))
+        let timer = own.timers.iter_mut().find(|timer| timer.number == id.number);
+        timer.map(|timer| std::mem::swap(&mut timer.waker, &mut waker)).is_some()
     };
-    // SAFETY: as in `set_timer`. What is replaced is dropped afterwards.
-    let replaced = unsafe { (*park).own(renew) };
-    replaced.is_some()
+    // SAFETY: as in `set_timer`. The waker that is not used any more is dropped afterwards.
+    unsafe { (*park).own(renew) }
 }
 
 /// Removes a timer of the calling task. A timer of another task stays, and wakes that task once without effect, unless

@@ -126,7 +126,7 @@ impl Order {
 
     /// Records that a worker acquires or releases an object.
     pub fn synchronise(&mut self, event: &SyncEvent) {
-        let SyncEvent { worker, object, kind } = *event;
+        let SyncEvent { worker, object, kind, .. } = *event;
         if orders_nothing(object) {
             return;
         }

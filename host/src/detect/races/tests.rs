@@ -164,7 +164,7 @@ impl Detector {
             }
             Act::Lock(kind) => {
                 let object = HbObject::Object(ObjectId { class: Class::Rwlock, address: 8 });
-                self.memory.order.synchronise(&SyncEvent { worker, object, kind });
+                self.memory.order.synchronise(&SyncEvent { worker, object, kind, timed: false });
                 None
             }
         }

@@ -171,7 +171,7 @@ impl Weak {
 
     /// Records that a worker acquires or releases a sync object.
     pub fn synchronise(&mut self, event: &SyncEvent) {
-        let SyncEvent { worker, object, kind } = *event;
+        let SyncEvent { worker, object, kind, .. } = *event;
         self.worker(worker);
         let own = &mut self.workers[worker.index()].now;
         self.objects.entry(object).or_default().exchange(own, kind);

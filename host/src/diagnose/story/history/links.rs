@@ -98,7 +98,7 @@ impl Links {
     }
 
     fn synchronise(&mut self, step: usize, sync: &SyncEvent) {
-        let SyncEvent { worker, object, kind } = *sync;
+        let SyncEvent { worker, object, kind, .. } = *sync;
         if is_unordered(object) {
             return;
         }
