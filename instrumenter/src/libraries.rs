@@ -101,10 +101,15 @@ pub const PATHS: &[&str] = &[
 ];
 
 /// Other state that a libc without threads, and a libc++ on top of it, share between all threads and would
-/// guard: handlers of exit, the locale, whether a weak pointer still points to something. Code in a header
+/// guard: handlers of exit, the locale, random numbers, whether a weak pointer still points to something. Code in a header
 /// belongs to the program and was compiled with threads.
-pub const UNGUARDED: &[&str] =
-    &["{at,__cxa_at,at_quick_}exit", "setlocale", "std::__[12]::__shared_weak_count::{lock,__release_weak}"];
+pub const UNGUARDED: &[&str] = &[
+    "{at,__cxa_at,at_quick_}exit",
+    "setlocale",
+    "{,s}random",
+    "{initstate,setstate}",
+    "std::__[12]::__shared_weak_count::{lock,__release_weak}",
+];
 
 /// The same for functions whose calls no other worker can observe: what stdio consists of, reference counts
 /// of objects that are made once, the environment, random numbers.
@@ -124,15 +129,21 @@ pub const C_SDK_OPERATIONS: &[&str] = &[
     "__coyote_pthread_{key_create,key_delete,setspecific,getconcurrency,setconcurrency}",
     "__coyote_pthread_{getattr,getname,setname}_np",
     "__coyote_tss_{create,delete,set}",
-    "__coyote_destroy_values",
+    "__coyote_due",
+    "__coyote_{,__cxa_}atexit",
     "__coyote_atomic_*",
 ];
 
-/// Functions of coyote-cc's C library after which a join fails. In a program that has one, a join is two
-/// operations: the look whether the thread can be joined, and the wait for its end.
-pub const C_SDK_DETACHES: [&str; 2] = ["__coyote_pthread_detach", "__coyote_thrd_detach"];
-/// The first of these operations.
-pub const C_SDK_JOIN: &str = "__coyote_join";
+/// The same in a program that can tell when they happen: one that has another one of these functions.
+/// - A join can fail after a detach. It is two operations then: the look whether the thread can be joined, and the wait for
+///   its end.
+/// - The end of a thread is seen by joins that do not wait.
+/// - The last thread that leaves executes the handlers of `exit`.
+pub const C_SDK_VISIBLE: [(&str, &[&str]); 3] = [
+    ("__coyote_join", &["__coyote_pthread_detach", "__coyote_thrd_detach"]),
+    ("__coyote_end", &["__coyote_ends", "__coyote_await_end"]),
+    ("__coyote_leave", &["__coyote_atexit", "__coyote___cxa_atexit"]),
+];
 
 /// Internal functions of coyote-cc's C library: a call of pthread_mutex_lock is one step. The state that they
 /// keep is ordered by the operations that the library announces, or means nothing to the program (which block a
@@ -145,7 +156,8 @@ pub const C_SDK: &[&str] = &["__coyote_*", "__wasm_init_tls"];
 /// threads, whose list of finished threads and count of running ones mean nothing to the program (which thread ends
 /// last does: `__coyote_leave` is not among them), and the function that tells the host the kind of a mutex, which
 /// never changes.
-pub const UNTOLD: &[&str] = &["__coyote_{prepare,thread,finish,bury,retire,tell_mutex}", "__wasm_init_tls"];
+pub const UNTOLD: &[&str] =
+    &["__coyote_{prepare,thread,finish,others,bury,retire,tell_mutex}", "__wasm_init_tls"];
 
 /// A function of wasi-libc that stores through a null pointer, which its callers pass: without an exemption,
 /// localtime and its relatives would be memory errors.

@@ -189,14 +189,20 @@ __attribute__((noinline)) void __coyote_end(struct __pthread *self) {
   self->finished = 1;
 }
 
+/* The number of threads that are left when this one leaves. Its accesses are not part of footprints: see __coyote_leave. */
+__attribute__((noinline)) unsigned __coyote_others(struct __pthread *self) {
+  return self == &main_thread ? running : --running;
+}
+
 /* Whether this thread is the last one. The last thread ends the process, and what runs then may observe which one it is:
  * from when the main thread leaves, the ends of threads are a part of the footprint. */
 __attribute__((noinline)) int __coyote_leave(struct __pthread *self) {
+  unsigned others = __coyote_others(self);
   if (self != &main_thread && left == 0) {
     return 0;
   }
   left++;
-  return running == 0;
+  return others == 0;
 }
 
 void __coyote_finish(uint32_t result) {
@@ -213,8 +219,6 @@ void __coyote_finish(uint32_t result) {
   self->result = result;
   if (self == &main_thread) {
     coyote_raw_interleave(); /* the threads that it has started may end before it */
-  } else {
-    running--;
   }
   if (__coyote_leave(self)) {
     exit(0);

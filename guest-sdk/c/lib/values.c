@@ -82,6 +82,11 @@ int __coyote_tss_set(tss_t key, void *value) {
 }
 PUBLIC(tss_set);
 
+/* The destructor to be called with a thread's value of a key, if there is one. A step: the key may be deleted before. */
+__attribute__((noinline)) void (*__coyote_due(const struct key *key, const struct value *value))(void *) {
+  return key->used && value->generation == key->generation ? key->destructor : NULL;
+}
+
 /* Repeats while destructors set new values, a limited number of times. */
 void __coyote_destroy_values(struct __pthread *self) {
   for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
@@ -89,9 +94,13 @@ void __coyote_destroy_values(struct __pthread *self) {
     for (unsigned i = 0; i < keys_end; i++) {
       struct value *value = &self->values[i];
       void *pointer = value->pointer;
+      if (!pointer) {
+        continue;
+      }
+      void (*destructor)(void *) = __coyote_due(&keys[i], value);
       value->pointer = NULL;
-      if (pointer && keys[i].used && keys[i].destructor && value->generation == keys[i].generation) {
-        keys[i].destructor(pointer);
+      if (destructor) {
+        destructor(pointer);
         called = 1;
       }
     }

@@ -50,6 +50,7 @@ const FILES: &[File] = files![
     "lib/library.h",
     "lib/atomic.c",
     "lib/attributes.c",
+    "lib/exit.c",
     "lib/files.c",
     "lib/functions.c",
     "lib/guard.c",

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Which operations are scheduling points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PointsArg {
-    /// Calls of sync functions alone. Unsound: misses races, and bugs in lock-free code
+    /// Calls of sync functions alone. Unsound: misses races, and bugs in lock-free code and around locks of Rust's std
     Sync,
     /// Atomic memory accesses as well. Unsound: misses races on plain memory
     Atomic,

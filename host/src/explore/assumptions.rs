@@ -7,7 +7,8 @@ use crate::orderings::Counts;
 use crate::outcome::BugKind;
 use crate::plural::counted;
 use crate::results::{
-    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult, WHOLE_MESSAGES, Watch,
+    LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_LOCKS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult,
+    WHOLE_MESSAGES, Watch,
 };
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
@@ -49,6 +50,8 @@ fn of_points(plan: &Plan, uses: Uses) -> Vec<String> {
     match options.points {
         Points::Heap => {}
         Points::Atomic => assumptions.push("no races on plain memory".into()),
+        // Threads of wasi-libc, which std uses: their locks are made of atomics and futexes.
+        Points::Sync if plan.artifact.table.wasi_threads => assumptions.push(ONE_ORDER_OF_LOCKS.into()),
         Points::Sync => {
             assumptions.push("no races on memory, nor on atomics, of which std's locks are made".into());
         }

@@ -81,6 +81,9 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
     if counts.cut {
         gaps.push("the search's own bound left something out".into());
     }
+    if search.leaves_locks_out() {
+        gaps.push("--points sync leaves out the program's locks, which are atomics".into());
+    }
     if counts.unfinished > 0 {
         gaps.push("some executions hit the bound on steps".into());
     }

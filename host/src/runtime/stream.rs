@@ -28,7 +28,7 @@
 
 use super::heap::Change;
 use super::internal::Internal;
-use super::{FaultClass, ObjectId, Runtime};
+use super::{FaultClass, ObjectId, Request, Runtime};
 use crate::object_id::UseKind;
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 

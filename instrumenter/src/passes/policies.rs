@@ -10,8 +10,7 @@ use crate::analysis::calls::{self, Calls};
 use crate::analysis::scope::{Scope, library_names};
 use crate::draft::{Draft, PointPolicy};
 use crate::libraries::{
-    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_DETACHES, C_SDK_JOIN, C_SDK_OPERATIONS, CHECKERS,
-    EXCUSED, UNTOLD,
+    ATOMIC, ATOMIC_UNGUARDED, AtomicKind, C_SDK, C_SDK_OPERATIONS, C_SDK_VISIBLE, CHECKERS, EXCUSED, UNTOLD,
 };
 use crate::libtest;
 use crate::names::names_of;
@@ -53,8 +52,13 @@ struct Patterns {
 }
 
 impl Patterns {
-    /// `detaches`: a join may fail because of another worker.
-    fn new(options: &Options, unguarded: bool, detaches: bool, harness: &[&str]) -> Result<Patterns, Error> {
+    /// `visible`: functions of the C library of whose calls the program can tell when they happen.
+    fn new(
+        options: &Options,
+        unguarded: bool,
+        visible: &[&str],
+        harness: &[&str],
+    ) -> Result<Patterns, Error> {
         let strings = |patterns: &'static [&'static str]| patterns.iter().copied();
         let user = |patterns: &[String]| Scope::new(patterns.iter().map(String::as_str));
         let with_threads = if options.atomic_defaults { ATOMIC } else { &[] };
@@ -67,7 +71,7 @@ impl Patterns {
         let own = C_SDK.iter().chain(EXCUSED).chain(harness).copied();
         Ok(Patterns {
             atomic,
-            operations: Scope::new(strings(C_SDK_OPERATIONS).chain(detaches.then_some(C_SDK_JOIN)))?,
+            operations: Scope::new(C_SDK_OPERATIONS.iter().chain(visible).copied())?,
             excluded: Scope::new(options.no_points_in.iter().map(String::as_str).chain(own))?,
             included: user(&options.points_only_in)?,
         })
@@ -100,9 +104,10 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let unguarded = draft.options.atomic_defaults && !draft.original.wasi_threads;
     let names = draft.original.functions.iter().map(|function| function.name.as_str());
     let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
-    let detaches =
-        draft.original.functions.iter().any(|function| C_SDK_DETACHES.contains(&function.name.as_str()));
-    let patterns = Patterns::new(draft.options, unguarded, detaches, &harness)?;
+    let has = |name: &&str| draft.original.functions.iter().any(|function| function.name == **name);
+    let visible = C_SDK_VISIBLE.iter().filter(|(_, by)| by.iter().any(|name| has(name)));
+    let visible: Vec<&str> = visible.map(|(name, _)| *name).collect();
+    let patterns = Patterns::new(draft.options, unguarded, &visible, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
     let own = own_functions(draft);
     let untold = Scope::new(UNTOLD.iter().copied())?;

@@ -154,6 +154,8 @@ fn summary(run: &RunReport) -> String {
     let passed = run.tests.iter().filter(|test| test.has_passed()).count();
     let interrupted = run.tests.iter().filter(|test| test.is_interrupted()).count();
     let explored = run.tests.iter().filter(|test| test.any_choice).count();
+    let has_ended = |test: &&TestReport| matches!(test.verdict, Verdict::NothingTested | Verdict::Bug);
+    let sequential = run.tests.iter().filter(|test| !test.any_choice).filter(has_ended).count();
     let (inconclusive, limits) = (run.with("inconclusive").len(), run.with("limit").len());
     let mut without_verdict = String::new();
     for (count, what) in [
@@ -169,7 +171,7 @@ fn summary(run: &RunReport) -> String {
     }
     format!(
         "test result: {}. {passed} passed; {} failed; {} ignored; 0 measured; {} filtered out; \
-         {explored} explored, {} sequential{without_verdict}; finished in {:.2}s",
+         {explored} explored, {sequential} sequential{without_verdict}; finished in {:.2}s",
         match run.exit {
             Exit::NoBug => "ok",
             Exit::Interrupted => "interrupted",
@@ -181,7 +183,6 @@ fn summary(run: &RunReport) -> String {
         run.with("bug").len(),
         run.ignored.len(),
         run.header.filtered_out,
-        run.tests.len() - explored,
         run.elapsed.as_secs_f64(),
     )
 }
