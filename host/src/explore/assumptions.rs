@@ -8,7 +8,7 @@ use crate::outcome::BugKind;
 use crate::plural::counted;
 use crate::results::{
     LOOKS_AT_ONCE, NO_SPURIOUS, ONE_ORDER_OF_LOCKS, ONE_ORDER_OF_POLLS, ONE_STREAM, Resumed, TestResult,
-    WHOLE_MESSAGES, Watch,
+    UNKNOWN_ORDERINGS, WHOLE_MESSAGES, Watch,
 };
 use crate::runtime::{FaultClass, Timers};
 use crate::uses::Uses;
@@ -34,7 +34,17 @@ pub(super) fn watch(plan: &Plan, independent: bool) -> Watch {
     let sampled = in_some.iter().map(|entry| (entry.name.to_string(), watching::ONE_IN)).collect();
     let mut assumptions = of_points(plan, Uses::of(&plan.artifact.original));
     assumptions.extend(detectors.assumptions().into_iter().map(String::from));
+    assumptions.extend(of_orderings(plan, in_some.iter().any(|some| some.name == "races")));
     Watch { detectors: names(&on), sampled, others: names(&off), assumptions, independent }
+}
+
+/// What is assumed of operations of the program's own code whose ordering is not known, where orderings matter: to weak
+/// memory and to data races, which some iterations alone may look for.
+fn of_orderings(plan: &Plan, some_races: bool) -> Option<String> {
+    let matter = plan.settings.weak_memory() || plan.settings.detectors.watches_all("races") || some_races;
+    let Counts { without_ordering, unknown, .. } = matter.then(|| plan.artifact.own_orderings())?;
+    let count = (without_ordering + unknown) as u64;
+    (count > 0).then(|| format!("{}{UNKNOWN_ORDERINGS}", counted(count, "operation")))
 }
 
 /// Restrictions of what both searches and samplers can find.
@@ -103,7 +113,6 @@ pub(super) fn assumptions(
     seen: &Seen,
 ) -> Vec<String> {
     let options = &plan.artifact.options;
-    let weak = plan.settings.weak_memory();
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
     let uses = Uses::of(&plan.artifact.original);
     assumptions.extend(of_points(plan, uses));
@@ -129,16 +138,9 @@ pub(super) fn assumptions(
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
     assumptions.extend(of_rounds(plan, &result.subject.strategy, seen).into_iter().map(String::from));
-    if weak || plan.settings.detectors.watches_all("races") {
-        let Counts { without_ordering, unknown, .. } = plan.artifact.own_orderings();
-        let count = (without_ordering + unknown) as u64;
-        if count > 0 {
-            let operations = counted(count, "operation");
-            assumptions.push(format!("{operations} of unknown ordering taken for sequentially consistent"));
-        }
-    }
+    assumptions.extend(of_orderings(plan, false));
     if plan.settings.detectors.misses_races(plan.artifact) {
-        let how = if weak { "" } else { ", which --races bug looks for" };
+        let how = if plan.settings.weak_memory() { "" } else { ", which --races bug looks for" };
         assumptions.push(format!("no data races{how}"));
     }
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");

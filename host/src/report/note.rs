@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{Indices, ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult};
+use crate::results::{Indices, ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult, UNKNOWN_ORDERINGS};
 use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
@@ -36,6 +36,8 @@ pub enum Note {
     SameRandom { seed: u64 },
     /// The module has the runtime of tokio, and the order in which it polls tasks was not varied.
     OneOrderOfPolls,
+    /// This number of operations of the program have an unknown memory ordering.
+    UnknownOrderings(String),
     /// How much was new, and the detectors.
     Progress(Box<ProgressReport>),
     /// Memory that workers share, with `--heap-points shared`.
@@ -197,6 +199,11 @@ fn never_varied(result: &TestResult) -> Vec<Note> {
     if of_search.chain(&result.watch.assumptions).any(|assumption| assumption == ONE_ORDER_OF_POLLS) {
         notes.push(Note::OneOrderOfPolls);
     }
+    let of_search = result.search.iter().flat_map(|search| &search.assumptions);
+    let mut all = of_search.chain(&result.watch.assumptions);
+    if let Some(operations) = all.find_map(|assumption| assumption.strip_suffix(UNKNOWN_ORDERINGS)) {
+        notes.push(Note::UnknownOrderings(operations.into()));
+    }
     notes
 }
 
@@ -260,6 +267,7 @@ impl Note {
     pub fn doubts(&self) -> bool {
         use Note::{
             ManyCut, NeverConcurrent, NeverHeld, OneOrderOfPolls, OneWorker, PointsLeftOut, SameRandom,
+            UnknownOrderings,
         };
         matches!(
             self,
@@ -269,6 +277,7 @@ impl Note {
                 | ManyCut { .. }
                 | SameRandom { .. }
                 | OneOrderOfPolls
+                | UnknownOrderings(_)
                 | NeverHeld(_)
         )
     }
@@ -358,6 +367,11 @@ impl fmt::Display for Note {
                 "The guest asked for random bytes and got the same in every iteration, so that what follows from \
                  them (the order of a HashMap, of a select!) never varied: try --random {}.",
                 seed.saturating_add(1)
+            ),
+            Note::UnknownOrderings(operations) => write!(
+                f,
+                "The memory ordering of {operations} is not known and was taken for sequentially consistent, so that \
+                 bugs of a weaker one are not found: `coyote-wasm doctor` says why."
             ),
             Note::OneOrderOfPolls => write!(
                 f,

@@ -86,6 +86,9 @@ pub const NO_SPURIOUS: &str = "no spurious wake-ups, which --faults spurious tri
 /// stored that had no such points.
 pub const LOOKS_AT_ONCE: &str = "no time passes between a step and a look at the clock that follows it";
 
+/// The end of the assumption about operations of the program's own code whose memory ordering is not known.
+pub const UNKNOWN_ORDERINGS: &str = " of unknown ordering taken for sequentially consistent";
+
 /// What searches leave out with `--points sync` in a program whose locks are atomics, so that the operations of these locks
 /// are executed in one order: no proof.
 pub const ONE_ORDER_OF_LOCKS: &str = "one order of the program's locks, which are atomics";
