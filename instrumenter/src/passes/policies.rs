@@ -105,7 +105,7 @@ fn by_name(draft: &mut Draft, calls: &Calls) -> Result<(), Error> {
     let names = draft.original.functions.iter().map(|function| function.name.as_str());
     let harness = if draft.original.libtest { libtest::patterns(names) } else { Vec::new() };
     let has = |name: &&str| draft.original.functions.iter().any(|function| function.name == **name);
-    let visible = C_SDK_VISIBLE.iter().filter(|(_, by)| by.iter().any(|name| has(name)));
+    let visible = C_SDK_VISIBLE.iter().filter(|(_, by)| by.iter().any(&has));
     let visible: Vec<&str> = visible.map(|(name, _)| *name).collect();
     let patterns = Patterns::new(draft.options, unguarded, &visible, &harness)?;
     let files = if unguarded { file_functions(draft, calls) } else { BTreeSet::new() };
