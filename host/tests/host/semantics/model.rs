@@ -50,6 +50,8 @@ struct Model {
     /// Deadline and worker.
     timers: BTreeSet<(u64, usize)>,
     now: u64,
+    /// Whether the end of the first worker is that of all.
+    kills: bool,
     /// Spurious wake-ups and failing try-locks that may still happen.
     faults: (u32, u32),
 }
@@ -72,6 +74,7 @@ impl Model {
             cells: BTreeMap::new(),
             timers: BTreeSet::new(),
             now: 0,
+            kills: settings.at_exit == AtExit::Kill,
             faults: (
                 settings.faults.budget(FaultClass::Spurious),
                 settings.faults.budget(FaultClass::TryLock),
@@ -150,9 +153,9 @@ impl Model {
         self.ended_by_return(program, w)
     }
 
-    /// A worker without a next action ends together with its last step.
+    /// A worker without a next action ends together with its last step, unless that ends the others too.
     fn ended_by_return(mut self, program: &Program, w: usize) -> Model {
-        if self.action(program, w).is_none() {
+        if self.action(program, w).is_none() && !(self.kills && w == 0) {
             self.workers[w].stage = Stage::Ended;
         }
         self
@@ -228,7 +231,9 @@ impl Model {
     fn step(&self, program: &Program, w: usize) -> Vec<Next> {
         let mut model = self.clone();
         let Some(action) = self.action(program, w) else {
-            return vec![(model.ended_by_return(program, w), None)];
+            let begins = self.kills && w == 0 && self.workers[w].stage == Stage::Created;
+            model.workers[w].stage = if begins { Stage::Running } else { Stage::Ended };
+            return vec![(model, None)];
         };
         match self.workers[w].stage {
             Stage::Created => {
@@ -375,9 +380,9 @@ impl Model {
     }
 
     /// The outcome, if no more steps are possible.
-    fn over(&self, program: &Program, at_exit: AtExit) -> Option<&'static str> {
+    fn over(&self, program: &Program) -> Option<&'static str> {
         let main_ended = self.workers[0].stage == Stage::Ended;
-        if main_ended && at_exit == AtExit::Kill {
+        if main_ended && self.kills {
             return Some("passed");
         }
         if !self.timers.is_empty() || (0..self.workers.len()).any(|w| self.can_step(program, w)) {
@@ -434,7 +439,7 @@ pub fn modelled(program: &Program, settings: &Settings) -> BTreeSet<End> {
         if !seen.insert(model.clone()) {
             continue;
         }
-        if let Some(outcome) = model.over(program, settings.at_exit) {
+        if let Some(outcome) = model.over(program) {
             ends.insert(model.end(program, outcome));
             continue;
         }
