@@ -96,7 +96,7 @@ pub enum Request {
         /// The hash of the name of a fault point, or 0: see [`super::FaultCounts`].
         point: u32,
     },
-    /// Ends all faults: see [`super::Runtime::stop_faults`].
+    /// Ends all faults: nothing is left of any budget.
     StopFaults,
     /// An atomic access or a fence, with weak memory.
     Atomic {
