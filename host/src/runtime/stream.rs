@@ -28,7 +28,7 @@
 
 use super::heap::Change;
 use super::internal::Internal;
-use super::{FaultClass, ObjectId, Request, Runtime};
+use super::{FaultClass, ObjectId, Runtime};
 use crate::object_id::UseKind;
 use coyote_strategies::{self as strategies, Class, Effect, OpKind, Operation, Pick, WorkerId};
 
@@ -422,7 +422,7 @@ impl Runtime {
     #[cold]
     fn push_sync(&mut self, object: HbObject, kind: SyncKind) {
         if let Some(worker) = self.stream.by {
-            let timed = matches!(self.worker(worker).request, Request::Lock { span_ns: Some(_), .. });
+            let timed = self.worker(worker).request.is_timed_lock();
             let event = SyncEvent { worker, object, kind, timed };
             if let Some(weak) = &mut self.weak {
                 weak.synchronise(&event);

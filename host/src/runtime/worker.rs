@@ -144,6 +144,11 @@ impl Request {
         }
     }
 
+    /// Whether it takes a lock with a timeout, and so may give up.
+    pub fn is_timed_lock(self) -> bool {
+        matches!(self, Request::Lock { span_ns: Some(_), .. })
+    }
+
     /// The sync objects that the operation is given, and what it does to them. Futexes are no objects.
     pub fn uses(self) -> SmallVec<[(ObjectId, UseKind); 2]> {
         let object = |class, address| ObjectId { class, address };
