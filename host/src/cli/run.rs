@@ -146,15 +146,13 @@ fn one(
     session.coverage.iter().for_each(|coverage| coverage.add(&result));
     session.explain(&to_run.test, &mut result)?;
     let diverged = session.confirm(&to_run.test, &mut result)?;
-    if diverged.is_none() {
-        let bundle = session.bundle.iter();
-        bundle.for_each(|bundle| result.bugs.iter().for_each(|found| bundle.add(name, found)));
-    }
     used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
     let test = report(session, &to_run.test, &result)?;
     outputs.each(|renderer, out| renderer.test_finished(out, &test)).context(LOST)?;
     if diverged.is_none() {
         session.keep(&to_run.test, &result)?;
+        let bundle = session.bundle.iter();
+        bundle.for_each(|bundle| result.bugs.iter().for_each(|found| bundle.add(name, found)));
     }
     let failed = !test.verdict.is_good();
     run.tests.push(test);

@@ -87,14 +87,13 @@ impl Known {
     }
 
     fn sync(&mut self, state: &GuestState<'_>, event: &SyncEvent) {
-        let SyncEvent { worker, object, kind, timed } = *event;
+        let SyncEvent { worker, object, kind, .. } = *event;
         self.worker(worker);
         match object {
             HbObject::Start(_) | HbObject::End(_) => self.order(worker, object, kind),
             HbObject::Object(place) if matches!(place.class, Class::Mutex | Class::Rwlock) => match kind {
                 SyncKind::Release | SyncKind::ReleaseShared => self.release(worker, place),
-                SyncKind::Acquire => self.acquire(state, worker, place, (false, timed)),
-                SyncKind::AcquireShared => self.acquire(state, worker, place, (true, timed)),
+                SyncKind::Acquire | SyncKind::AcquireShared => self.acquire(state, event, place),
                 SyncKind::AcquireRelease => {}
             },
             _ => {}
@@ -123,14 +122,10 @@ impl Known {
         }
     }
 
-    fn acquire(
-        &mut self,
-        state: &GuestState<'_>,
-        worker: WorkerId,
-        place: ObjectId,
-        (shared, timed): (bool, bool),
-    ) {
+    fn acquire(&mut self, state: &GuestState<'_>, event: &SyncEvent, place: ObjectId) {
+        let SyncEvent { worker, kind, timed, .. } = *event;
         let operation = state.runtime.pending(worker).operation;
+        let shared = kind == SyncKind::AcquireShared;
         let wanted = Held { place, shared, taken: state.location(operation.site) };
         let waits = matches!(operation.kind, OpKind::Lock | OpKind::ReadLock | OpKind::WriteLock) && !timed;
         let gates = self.held[worker.index()].clone();

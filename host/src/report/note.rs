@@ -196,12 +196,11 @@ fn never_varied(result: &TestResult) -> Vec<Note> {
         notes.push(Note::SameRandom { seed: given.and_then(|(_, seed)| seed.parse().ok()).unwrap_or(0) });
     }
     let of_search = result.search.iter().flat_map(|search| &search.assumptions);
-    if of_search.chain(&result.watch.assumptions).any(|assumption| assumption == ONE_ORDER_OF_POLLS) {
+    let mut assumptions = of_search.chain(&result.watch.assumptions);
+    if assumptions.clone().any(|assumption| assumption == ONE_ORDER_OF_POLLS) {
         notes.push(Note::OneOrderOfPolls);
     }
-    let of_search = result.search.iter().flat_map(|search| &search.assumptions);
-    let mut all = of_search.chain(&result.watch.assumptions);
-    if let Some(operations) = all.find_map(|assumption| assumption.strip_suffix(UNKNOWN_ORDERINGS)) {
+    if let Some(operations) = assumptions.find_map(|assumption| assumption.strip_suffix(UNKNOWN_ORDERINGS)) {
         notes.push(Note::UnknownOrderings(operations.into()));
     }
     notes
