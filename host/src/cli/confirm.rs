@@ -78,7 +78,8 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
             header.strategy
         );
     }
-    let measured = measured(&loaded.trace);
+    let rate = rate(&loaded.trace);
+    let measured = rate.map(|rate| Findability { rate, fresh: true }.iterations());
     let iterations = measured.max(given.iterations).ok_or_else(|| {
         anyhow!(
             "{} does not say how frequent its bug is: give --iterations, the number of iterations without \
@@ -113,7 +114,8 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
         }
         Conclusion::NotEnough(why, exit) => (format!("Not enough: {why}"), exit),
         Conclusion::Gone(passed) => {
-            let how_sure = match measured {
+            let how_sure = match rate {
+                Some(Rate { bugs, of }) if bugs == of => "all that were measured had it before",
                 Some(_) => "at its former frequency, they would show it with 95 % probability",
                 None => "how frequent it was is not known",
             };
@@ -124,11 +126,11 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The number of iterations without the bug that are enough, if the trace says how frequent it was.
-fn measured(trace: &Trace) -> Option<u64> {
+/// How frequent the bug was, if the trace says so.
+fn rate(trace: &Trace) -> Option<Rate> {
     let bugs = record::number(trace, record::FAILING)?;
     let of = record::number(trace, record::SAMPLED).filter(|of| bugs > 0 && *of >= bugs)?;
-    Some(Findability { rate: Rate { bugs, of }, fresh: true }.iterations())
+    Some(Rate { bugs, of })
 }
 
 fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> Result<Conclusion> {
@@ -204,6 +206,8 @@ fn conclude(trace: &Trace, result: &TestResult, iterations: u64) -> Conclusion {
         _ if result.stop == Stop::Timeout && done < iterations => {
             Conclusion::NotEnough(so_far, Exit::Inconclusive)
         }
+        // No choice came before the bug, and none comes now: there is only one execution.
+        Verdict::NothingTested if rate(trace) == Some(Rate { bugs: 1, of: 1 }) => Conclusion::Gone(done),
         Verdict::NothingTested => {
             let why = "no iteration met a choice".into();
             Conclusion::NotEnough(why, Exit::NothingTested)

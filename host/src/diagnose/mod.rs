@@ -227,7 +227,9 @@ pub(crate) fn doing(
             let place = name(ObjectId { class: Class::Barrier, address: barrier });
             format!("waits at the {place}, where {arrived} of {count} have arrived")
         }
-        Request::FutexWait { address, .. } if blocked && let Some(thread) = runtime.thread_at(address) => {
+        Request::FutexWait { address, .. }
+            if blocked && let Some(thread) = runtime.joined_at(id, address) =>
+        {
             format!("waits for the end of {}", runtime.title(thread))
         }
         Request::FutexWait { address, .. } if blocked => {

@@ -7,7 +7,8 @@ use crate::execution::{Execution, Settings, Test};
 use crate::explore::alarm;
 use crate::machine::MachineError;
 use crate::record;
-use crate::results::{Explanation, FoundBug, Rate};
+use crate::replay::replay;
+use crate::results::{Explanation, Findability, FoundBug, Rate};
 use crate::shrink::{self, Effort};
 use crate::trace::TraceError;
 use std::path::{Path, PathBuf};
@@ -67,6 +68,13 @@ pub fn explain(
     }
     // Of an earlier run.
     let _ = std::fs::remove_file(original(&found.path));
+    replay(&mut execution, &found.trace, false)?;
+    if execution.machine().scheduler().decisions == 0 {
+        let findability = Findability { rate: Rate { bugs: 1, of: 1 }, fresh: true };
+        found.explanation.unavoidable = true;
+        found.explanation.findability = Some(findability);
+        return with_rate(found, findability);
+    }
     if let Some(limit) = how.shrink {
         shrink_found(&mut execution, found, limit, &lines, interrupted)?;
     }
@@ -81,15 +89,20 @@ pub fn explain(
     explanation.findability =
         super::findability(&mut execution, trace, identity, &lines, explored, allowance)?;
     if let Some(findability) = explanation.findability {
-        let mut trace = found.trace.clone();
-        trace.header.options.retain(|(name, _)| name != record::FAILING && name != record::SAMPLED);
-        let Rate { bugs, of } = findability.rate;
-        let named = [(record::FAILING, bugs), (record::SAMPLED, of)];
-        trace.header.options.extend(named.map(|(name, number)| (name.into(), number.to_string())));
-        trace.write(&found.path)?;
-        found.trace = trace;
+        with_rate(found, findability)?;
     }
     found.explanation = explanation;
+    Ok(())
+}
+
+/// Adds the frequency of the bug to its trace, also on disk.
+fn with_rate(found: &mut FoundBug, Findability { rate, .. }: Findability) -> Result<(), ExplainError> {
+    let mut trace = found.trace.clone();
+    trace.header.options.retain(|(name, _)| name != record::FAILING && name != record::SAMPLED);
+    let named = [(record::FAILING, rate.bugs), (record::SAMPLED, rate.of)];
+    trace.header.options.extend(named.map(|(name, number)| (name.into(), number.to_string())));
+    trace.write(&found.path)?;
+    found.trace = trace;
     Ok(())
 }
 

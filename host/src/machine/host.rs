@@ -273,9 +273,11 @@ impl Host {
         let effect = if self.scheduler.runtime.requests_are_ordered() { Effect::Write } else { Effect::Read };
         let footprint = &mut self.scheduler.runtime.footprint;
         footprint.touch(Class::Heap, effect, 0);
-        if change.freed().is_some() {
+        if let Some((address, bytes)) = change.freed() {
             footprint.touch(Class::Heap, Effect::Read, Access::FREES);
+            self.scheduler.runtime.forget_freed(worker, address, bytes.unwrap_or(0));
         }
+        let footprint = &mut self.scheduler.runtime.footprint;
         if change.new.is_some() {
             footprint.touch(Class::Heap, Effect::Read, Access::ALLOCATES);
         }

@@ -251,7 +251,7 @@ impl Builder<'_> {
 }
 
 fn explanation(explanation: &Explanation) -> ExplanationReport {
-    let Explanation { shrinking, decisive, passing, findability, out_of_time } = explanation;
+    let Explanation { shrinking, decisive, passing, findability, out_of_time, unavoidable } = explanation;
     let passing = passing.as_ref().map(|p| PassingReport {
         instead: p.instead.clone(),
         certain: p.certain,
@@ -267,6 +267,7 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
         passing,
         findability,
         out_of_time: *out_of_time,
+        unavoidable: *unavoidable,
     }
 }
 

@@ -289,6 +289,9 @@ pub struct ExplanationReport {
     /// Whether experiments were made for what made the bug likely, but did not come to their end in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub out_of_time: bool,
+    /// Whether no choice comes before the bug, so that every execution ends with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unavoidable: bool,
 }
 
 /// Another choice than the decisive one, with which the rest of the schedule passes.

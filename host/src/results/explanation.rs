@@ -18,6 +18,9 @@ pub struct Explanation {
     /// Whether what made the bug likely was looked for, but not found out in time.
     #[serde(default)]
     pub out_of_time: bool,
+    /// Whether no choice comes before the bug, so that every execution ends with it. Nothing else is known then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unavoidable: bool,
 }
 
 /// A number of executions, and how many of them had the bug.

@@ -124,7 +124,7 @@ impl Runtime {
                 | OpKind::Clock
         );
         if !looks {
-            self.clock.progress(id);
+            self.clock.progress(id, self.pending[id.index()].operation.kind == OpKind::Store);
         }
         if self.timers == Timers::Ordered {
             self.count_idle(id);
@@ -139,8 +139,8 @@ impl Runtime {
                 self.stepped(id);
             }
         } else if let Some((last, others)) = operations.split_last() {
-            if others.iter().any(|o| !matches!(o.kind, OpKind::Load | OpKind::AtomicLoad)) {
-                self.clock.progress(id);
+            for operation in others.iter().filter(|o| !matches!(o.kind, OpKind::Load | OpKind::AtomicLoad)) {
+                self.clock.progress(id, operation.kind == OpKind::Store);
             }
             self.steps += others.len() as u64;
             self.announce_access(id, *last);

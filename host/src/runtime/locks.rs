@@ -222,6 +222,20 @@ impl Runtime {
         Ok(())
     }
 
+    /// Puts the mutexes and rwlocks in a block that a worker frees back into their initial state, if nobody waits for them:
+    /// what is in the memory later is another object, also if these were held.
+    pub fn forget_freed(&mut self, id: WorkerId, address: u32, bytes: u32) {
+        let within = |place: &ObjectId| (address..address.saturating_add(bytes)).contains(&place.address);
+        let held: Vec<ObjectId> = self.held().filter(within).collect();
+        for place in held {
+            if self.waiter(id, place).is_none() {
+                self.touch_place(place, Effect::Write);
+                self.sync.forget(place);
+                self.changed(place);
+            }
+        }
+    }
+
     /// The use of an object by a worker that holds it.
     fn holder(&self, id: WorkerId, place: ObjectId) -> Option<ObjectState> {
         let holder = *self.holders(place).first()?;

@@ -78,7 +78,7 @@ use coyote_instrumenter::Location;
 use coyote_strategies::{Class, Effect, Event, OpKind, Pending, WorkerId, WorkerState, mix};
 pub use faults::{
     BudgetId, FAULTS, FaultClass, FaultCount, FaultCounts, FaultError, FaultRow, Faults, Mutant, POINT,
-    hash as fault_hash, of_site,
+    hash as fault_hash, of_site, other_order,
 };
 use files::disk::{Crash, Origin};
 use files::{Answer, Call, Files, Served, Session};

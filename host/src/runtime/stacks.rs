@@ -103,9 +103,10 @@ impl Runtime {
         self.workers[id.index()].joined = true;
     }
 
-    /// The worker that was created with a stack in the same block of the heap, but not in the stack itself: libraries of
-    /// threads keep there what they know of a thread, and who joins it waits there.
-    pub fn thread_at(&self, address: u32) -> Option<WorkerId> {
+    /// The worker whose end another one awaits at a futex: the one that was created with a stack in the same block of the
+    /// heap, but not in the stack itself. Libraries of threads keep there what they know of a thread, and who joins it waits
+    /// there. What a worker itself waits at there is a variable of its own.
+    pub fn joined_at(&self, waiter: WorkerId, address: u32) -> Option<WorkerId> {
         if self.stack_at(address).is_some() {
             return None;
         }
@@ -118,7 +119,7 @@ impl Runtime {
             })
         };
         // The memory of an ended thread may be that of a later one.
-        self.ids().filter(holds).last()
+        self.ids().filter(holds).last().filter(|thread| *thread != waiter)
     }
 }
 

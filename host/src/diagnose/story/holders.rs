@@ -12,7 +12,7 @@ use super::recorder::RawAccess;
 use super::why::Facts;
 use super::words::in_brackets;
 use crate::runtime::{ObjectId, Request};
-use crate::symbols::without_generics;
+use crate::symbols::{SourceFrame, without_generics};
 use coyote_strategies::{Class, WorkerId};
 
 /// A worker that a blocked worker waits for.
@@ -20,6 +20,8 @@ pub struct Holder<'a> {
     pub worker: WorkerId,
     /// The moment in which it took the lock.
     pub took: Option<&'a Moment>,
+    /// The line of the access with which it took it, if that is known and not only the line of the moment.
+    pub line: Option<SourceFrame>,
     /// Whether the holder is inferred from the writes of the lock's word alone.
     pub inferred: bool,
 }
@@ -35,8 +37,12 @@ impl<'a> Facts<'a> {
             None => {
                 let place = self.runtime.worker(id).request.wants();
                 let holders = place.into_iter().flat_map(|place| {
-                    let took =
-                        move |worker| Holder { worker, took: self.took(worker, place), inferred: false };
+                    let took = move |worker| Holder {
+                        worker,
+                        took: self.took(worker, place),
+                        line: None,
+                        inferred: false,
+                    };
                     self.runtime.holders(place).into_iter().map(took)
                 });
                 holders.collect()
@@ -70,7 +76,7 @@ impl<'a> Facts<'a> {
         let holders = rwlock_holders(self.steps, address).unwrap_or_default();
         let holder = |(worker, step)| {
             let took = self.moments.iter().find(|moment| (moment.step, moment.worker) == (step, worker));
-            Holder { worker, took, inferred: true }
+            Holder { worker, took, line: None, inferred: true }
         };
         holders.into_iter().map(holder).collect()
     }
@@ -109,7 +115,8 @@ impl<'a> Facts<'a> {
                         .moments
                         .iter()
                         .find(|moment| (moment.step, moment.worker) == (step.number, step.worker));
-                    return Some(Holder { worker: step.worker, took, inferred: true });
+                    let line = raw.location.and_then(self.line_of);
+                    return Some(Holder { worker: step.worker, took, line, inferred: true });
                 }
                 (0, _) => return None,
                 _ => {}
@@ -123,7 +130,8 @@ impl<'a> Facts<'a> {
         let holders = self.holders(id);
         let since = |holder: &Holder<'_>| {
             holder.took.map_or(String::new(), |moment| {
-                format!(" since step {}{}", moment.step, in_brackets(moment.line.as_ref()))
+                let line = holder.line.as_ref().or(moment.line.as_ref());
+                format!(" since step {}{}", moment.step, in_brackets(line))
             })
         };
         let inferred =

@@ -7,6 +7,7 @@ use super::recorder::{RawAccess, RawStep};
 use crate::plural::counted;
 use crate::symbols::SourceFrame;
 use coyote_strategies::WorkerId;
+use std::collections::BTreeMap;
 
 /// A kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ const COUNT: u64 = (1 << 30) - 1;
 const READERS_WAIT: u64 = 1 << 30;
 const WRITERS_WAIT: u64 = 1 << 31;
 
+const WORD_BYTES: u64 = 4;
+
 /// Functions of an rwlock that access the counter, at which writers wait, and not only the word.
 const OF_COUNTER: [&str; 2] = ["write_contended", "wake_writer"];
 
@@ -30,12 +33,9 @@ impl LockWord {
         let kinds =
             [(LockWord::Mutex, "::mutex::futex::Mutex"), (LockWord::Rwlock, "::rwlock::futex::RwLock")];
         frames.iter().find_map(|frame| {
-            let path = frame.function.trim_start_matches('<').strip_prefix("std::sys::")?;
-            let (kind, rest) =
-                kinds.into_iter().find_map(|(kind, of)| Some((kind, path.split_once(of)?.1)))?;
-            let rest = rest.trim_start_matches(['>', ':']);
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            Some((kind, kind == LockWord::Mutex || !OF_COUNTER.contains(&&rest[..end])))
+            let (kind, method) =
+                kinds.into_iter().find_map(|(kind, of)| Some((kind, method_of(frame, of)?)))?;
+            Some((kind, kind == LockWord::Mutex || !OF_COUNTER.contains(&method)))
         })
     }
 
@@ -50,6 +50,35 @@ impl LockWord {
                 _ => None,
             },
         }
+    }
+
+    /// The address of the word of a lock whose code waits at a futex: a writer waits at an rwlock's counter, the word after it.
+    /// `known`: objects, of which none is nearer to another one than its size.
+    pub fn word_of(self, futex: u64, known: &BTreeMap<u64, String>) -> u64 {
+        match self {
+            LockWord::Rwlock if !known.contains_key(&futex) => futex.saturating_sub(WORD_BYTES),
+            _ => futex,
+        }
+    }
+
+    /// What becomes of a lock of this name by a change of the word. `None` if that is not all that it means.
+    pub fn change(self, before: u64, after: u64, name: &str) -> Option<String> {
+        let readers = |value: u64| value & COUNT;
+        let waits = self == LockWord::Mutex && before != 0 && after == 2;
+        Some(match (self, self.takes(before, after)) {
+            (LockWord::Mutex, Some(_)) => format!("locks `{name}`"),
+            (LockWord::Rwlock, Some(true)) => format!("locks `{name}` to write"),
+            (LockWord::Rwlock, Some(false)) => format!("locks `{name}` to read"),
+            (LockWord::Mutex, None) if waits => format!("waits to lock `{name}`"),
+            (LockWord::Mutex, None) if after == 0 => format!("unlocks `{name}`"),
+            (LockWord::Rwlock, None) if readers(after) == 0 && readers(before) == COUNT => {
+                format!("unlocks `{name}`")
+            }
+            (LockWord::Rwlock, None) if readers(before) < COUNT && readers(after) + 1 == readers(before) => {
+                format!("unlocks `{name}`")
+            }
+            _ => return None,
+        })
     }
 
     /// The meaning of a value.
@@ -75,6 +104,14 @@ impl LockWord {
         };
         text
     }
+}
+
+/// The method of a frame of std's implementation of a type.
+pub fn method_of<'a>(frame: &'a SourceFrame, of: &str) -> Option<&'a str> {
+    let path = frame.function.trim_start_matches('<').strip_prefix("std::sys::")?;
+    let rest = path.split_once(of)?.1.trim_start_matches(['>', ':']);
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    Some(&rest[..end])
 }
 
 /// The workers that hold the rwlock whose word is at an address, and the steps in which they took it. `None` if the steps do
@@ -163,6 +200,26 @@ mod tests {
             (LockWord::Rwlock, COUNT, COUNT | READERS_WAIT, None),
         ] {
             assert_eq!(word.takes(before, after), takes, "{word:?} {before:#x} {after:#x}");
+        }
+    }
+
+    #[test]
+    fn changes_of_a_word_are_those_of_its_lock() {
+        for (word, before, after, text) in [
+            (LockWord::Mutex, 0, 1, Some("locks `m`")),
+            (LockWord::Mutex, 0, 2, Some("locks `m`")),
+            (LockWord::Mutex, 1, 2, Some("waits to lock `m`")),
+            (LockWord::Mutex, 2, 2, Some("waits to lock `m`")),
+            (LockWord::Mutex, 2, 0, Some("unlocks `m`")),
+            (LockWord::Rwlock, 0, COUNT, Some("locks `m` to write")),
+            (LockWord::Rwlock, 2, 3, Some("locks `m` to read")),
+            (LockWord::Rwlock, READERS_WAIT | 3, READERS_WAIT | 2, Some("unlocks `m`")),
+            (LockWord::Rwlock, READERS_WAIT | COUNT, 0, Some("unlocks `m`")),
+            (LockWord::Rwlock, COUNT, COUNT | READERS_WAIT, None),
+            (LockWord::Rwlock, COUNT, 1, None),
+            (LockWord::Rwlock, WRITERS_WAIT, 0, None),
+        ] {
+            assert_eq!(word.change(before, after, "m").as_deref(), text, "{word:?} {before:#x} {after:#x}");
         }
     }
 

@@ -1,20 +1,24 @@
 //! The story of a bug: its schedule is executed once more and shown in a few rows of the guest's own source.
 //!
 //! - `recorder`: records what steps do.
-//! - `moment`: steps as lines of the guest's own source, and their importance.
+//! - `moment`: steps as lines of the guest's own source, and their importance. `lock_words` and `condvars` know the sync
+//!   objects of Rust's std, which are futexes.
 //! - `rows`: the important ones, with folded loops.
 //! - `tasks`: where suspended tasks wait, by the last stores to their `states`.
 //! - `why`: what the schedule proves about the cause; `taken_twice`: a lock that a function takes twice, with another
-//!   worker in between; `values_read`: what the failing worker read, and what it reads in a passing schedule.
-//! - `holders`: which workers hold what others wait for.
+//!   worker in between; `values_read`: what the failing worker read, and what it reads in a passing schedule; `looks`: what
+//!   a worker that waits for ever saw before somebody changed it.
+//! - `holders`: which workers hold what others wait for; `within`: workers that wait for something of a library.
 //! - `history`: all steps, and happens-before between them.
 //! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
 //!
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 
+mod condvars;
 mod history;
 mod holders;
 mod lock_words;
+mod looks;
 mod moment;
 mod objects;
 mod receivers;
@@ -25,6 +29,7 @@ mod taken_twice;
 mod tasks;
 mod values_read;
 mod why;
+mod within;
 mod words;
 
 use crate::artifact::Artifact;
@@ -41,7 +46,7 @@ use crate::symbols::{
 use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
 use history::Material;
-use moment::{Places, Subject};
+use moment::{Places, Subject, Weight};
 use objects::Objects;
 use recorder::{Recorder, Recording};
 use rows::Group;
@@ -49,6 +54,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use why::Facts;
+use within::Within;
 use words::Names;
 
 /// Creates the stories of bugs.
@@ -96,11 +102,17 @@ impl Teller {
         let Teller { symbols, variables, coroutines, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
-        let for_tasks = for_tasks(execution, &mut places);
-        let subject = subject(execution, &bug, &for_tasks);
-        let moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
-        let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
+        let within =
+            within::libraries(execution.runtime(), |id| places.frames(&execution.machine().stack(id)));
+        let subject = subject(execution, &bug, &within);
+        let mut moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
         let runtime = execution.runtime();
+        let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
+        for worker in &stuck {
+            let places = looks::look(&moments, *worker).map(|look| [look.look, look.change]);
+            places.iter().flatten().for_each(|at| moments[*at].weight = Weight::Subject);
+        }
+        let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let name = |id| name(runtime, id);
         let names = Names {
             objects: &objects.names,
@@ -159,9 +171,11 @@ impl Teller {
             steps: &recording.steps,
             names: &names,
             stacks: &stacks,
+            line_of: &|location| places.borrow_mut().own(&[location]).map(|(_, line)| line),
             innermost: &innermost,
-            for_tasks: &for_tasks,
+            within: &within,
             tasks: &tasks,
+            looks: stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect(),
             read,
         };
         let (why, structure) = (why::why(&bug, &facts), why::structure(&bug, &facts));
@@ -175,20 +189,20 @@ impl Teller {
         let news = changed(sources).filter(|note| !notes.contains(note));
         notes.extend(news);
         for worker in &mut found.post_mortem.workers {
-            let for_tasks = for_tasks.contains(&worker.id);
+            let within = within.get(&worker.id).copied();
             // Where in its runtime it is tells nothing more.
-            let is_idle = for_tasks && stacks(worker.id).is_empty();
-            describe(worker, for_tasks, is_idle, execution, &bug, &objects);
+            let is_idle = within == Some(Within::Tasks) && stacks(worker.id).is_empty();
+            describe(worker, within, is_idle, execution, &bug, &objects);
         }
         Ok(())
     }
 }
 
-/// Says what a worker is about to do at the end, with names from the source. `for_tasks`: it waits in a runtime of tasks for
-/// one that can go on; `is_idle`: and is in no function of the guest.
+/// Says what a worker is about to do at the end, with names from the source. `within`: the part of a library in which it
+/// waits; `is_idle`: it is in no function of the guest.
 fn describe(
     worker: &mut WorkerAt,
-    for_tasks: bool,
+    within: Option<Within>,
     is_idle: bool,
     execution: &Execution,
     bug: &Bug,
@@ -199,8 +213,8 @@ fn describe(
     if execution.livelock().is_some_and(spins) {
         return;
     }
-    if for_tasks && bug.worker != Some(id) {
-        worker.doing = "waits for a task that can go on".into();
+    if let Some(within) = within.filter(|_| bug.worker != Some(id)) {
+        worker.doing = format!("waits for {}", within.awaited());
         if is_idle {
             worker.stack.clear();
         }
@@ -292,7 +306,7 @@ pub(crate) fn object_names(
     };
     let mut places = Places::new(symbols);
     let failed_calls = &execution.runtime().failed_calls;
-    let subject = subject(execution, &bug, &BTreeSet::new());
+    let subject = subject(execution, &bug, &BTreeMap::new());
     let moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
@@ -357,19 +371,8 @@ fn ends(
     ends
 }
 
-/// The workers that wait in a runtime of tasks for one that can go on, and not in a task.
-fn for_tasks(execution: &Execution, places: &mut Places<'_>) -> BTreeSet<WorkerId> {
-    let runtime = execution.runtime();
-    let waits = |id: &WorkerId| {
-        matches!(runtime.worker(*id).request, Request::FutexWait { .. })
-            && runtime.pending(*id).state == WorkerState::Blocked
-    };
-    let ids = (0..runtime.workers().len() as u32).map(WorkerId).filter(waits);
-    ids.filter(|id| runs_tasks(&places.frames(&execution.machine().stack(*id)))).collect()
-}
-
-/// The subject of the bug with which the execution has just ended. `for_tasks`: workers whose waits are not its subject.
-fn subject(execution: &Execution, bug: &Bug, for_tasks: &BTreeSet<WorkerId>) -> Subject {
+/// The subject of the bug with which the execution has just ended. Where runtimes of tasks wait is none.
+fn subject(execution: &Execution, bug: &Bug, within: &BTreeMap<WorkerId, Within>) -> Subject {
     let runtime = execution.runtime();
     let blame = execution.machine().scheduler().blame;
     let events = blame.iter().flat_map(|blame| [Some(blame.allocated), blame.freed]).flatten().collect();
@@ -378,7 +381,7 @@ fn subject(execution: &Execution, bug: &Bug, for_tasks: &BTreeSet<WorkerId>) -> 
         Evidence::Misuse(Misuse::Told { object, .. }) if *object != 0 => vec![u64::from(*object)],
         Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
         Evidence::Deadlock { .. } | Evidence::Circle { .. } => {
-            let stuck = runtime.stuck().into_iter().filter(|id| !for_tasks.contains(id));
+            let stuck = runtime.stuck().into_iter().filter(|id| within.get(id) != Some(&Within::Tasks));
             let waits = stuck.flat_map(|id| {
                 let request = runtime.worker(id).request;
                 [request.wants(), request.queue()].into_iter().flatten()
@@ -398,33 +401,6 @@ fn name(runtime: &Runtime, id: WorkerId) -> String {
         Some(name) if count(name) == 1 && !name.is_empty() => name.clone(),
         _ => format!("worker {}", worker.path),
     }
-}
-
-/// Whether a stack is that of a runtime which runs tasks, with no function of the guest within.
-fn runs_tasks(stack: &[SourceFrame]) -> bool {
-    let runs = |frame: &SourceFrame| {
-        ["tokio::runtime::scheduler::", "futures_executor::", "async_executor::"]
-            .iter()
-            .any(|runtime| frame.function.trim_start_matches('<').starts_with(runtime))
-    };
-    stack.iter().take_while(|frame| is_library(frame)).any(runs)
-}
-
-/// Whether a function makes, runs or ends a runtime of tasks. What it does says nothing about the program, and the code that
-/// `#[tokio::test]` generates for it has the line of the test's last statement.
-fn keeps_runtime(frame: &SourceFrame) -> bool {
-    const RUNTIMES: [&str; 6] =
-        ["tokio::runtime", "futures_executor", "async_executor", "async_io", "async_std", "smol"];
-    const DROPS: [&str; 2] = [
-        "drop_in_place<tokio::runtime::runtime::Runtime>",
-        "drop_in_place::<tokio::runtime::runtime::Runtime>",
-    ];
-    if DROPS.iter().any(|drop| frame.function.ends_with(drop)) {
-        return true;
-    }
-    let name = without_generics(&frame.function);
-    let is = |method: &str| name.ends_with(method);
-    RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) && (is("::block_on") || is("::Builder::build"))
 }
 
 /// The end of a worker's part of the story.
@@ -486,33 +462,7 @@ fn short_name(function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SourceFrame, keeps_runtime, short_name};
-
-    /// What keeps a runtime, in each notation of Rust's compiler, and what a task asks of it.
-    #[test]
-    fn functions_that_keep_a_runtime_are_known() {
-        let keeps = |function: &str| {
-            keeps_runtime(&SourceFrame { function: function.into(), file: None, line: None, column: None })
-        };
-        for function in [
-            "tokio::runtime::runtime::Runtime::block_on",
-            "<tokio::runtime::runtime::Runtime>::block_on::<app::test::{async_block#0}>",
-            "<tokio::runtime::builder::Builder>::build",
-            "tokio::runtime::builder::Builder::build",
-            "core::ptr::drop_in_place<tokio::runtime::runtime::Runtime>",
-            "futures_executor::local_pool::block_on::<app::run>",
-        ] {
-            assert!(keeps(function), "{function}");
-        }
-        for function in [
-            "tokio::task::spawn::spawn",
-            "tokio::runtime::scheduler::multi_thread::handle::Handle::spawn",
-            "app::block_on",
-            "core::ptr::drop_in_place<tokio::runtime::task::join::JoinHandle<()>>",
-        ] {
-            assert!(!keeps(function), "{function}");
-        }
-    }
+    use super::short_name;
 
     /// Closures have the name of the function around them, in each notation of Rust's compiler.
     #[test]

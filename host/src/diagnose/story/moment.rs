@@ -1,8 +1,9 @@
 //! Steps in the form in which readers see them: a line of the guest's own source, with the actions in it.
 
+use super::condvars;
 use super::lock_words::LockWord;
 use super::recorder::{RawAccess, RawStep, Recording};
-use super::{keeps_runtime, runs_tasks};
+use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library};
@@ -47,6 +48,10 @@ pub struct Moment {
     /// The site of the operation.
     pub site: Option<Location>,
     pub act: Act,
+    /// The kind of lock of Rust's std within whose code a futex is used.
+    pub lock: Option<LockWord>,
+    /// Whether the act is one on a condvar of Rust's std.
+    pub on_std_condvar: bool,
     pub accesses: Vec<SharedAccess>,
     /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
@@ -271,11 +276,24 @@ pub fn moments(
         objects.entry(step.operation.object).or_default().insert(step.worker);
     }
     let words = words(recording, places);
+    // The futexes of libraries, and the kinds of operations on those that are condvars.
+    let mut futexes: BTreeSet<u64> = BTreeSet::new();
+    let mut kinds: BTreeMap<usize, OpKind> = BTreeMap::new();
+    for (at, step) in recording.steps.iter().enumerate() {
+        if !uses_futex(step.operation.kind) {
+            continue;
+        }
+        if !places.is_direct(step.stack.iter().copied()) {
+            futexes.insert(step.operation.object);
+        }
+        let kind = condvars::kind(step, &places.frames(&step.stack));
+        kinds.extend(kind.map(|kind| (at, kind)));
+    }
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
     let mut moments = Vec::new();
-    for step in &recording.steps {
+    for (at, step) in recording.steps.iter().enumerate() {
         let own = places.own(&step.stack).map(|(_, frame)| frame);
         if let Some(line) = &own {
             lines.insert(step.worker, line.clone());
@@ -301,10 +319,11 @@ pub fn moments(
             let word = word.filter(|_| raw.bytes == 4).filter(is_of);
             // The story begins with what is done before a second worker exists.
             // What a library keeps for itself tells a reader nothing.
-            let keeps = !direct && word.is_none() && variables.is_of_library(raw.address);
+            let is_its_own = || variables.is_of_library(raw.address) || futexes.contains(&raw.address);
+            let keeps = !direct && word.is_none() && is_its_own();
             let its = if keeps { Weight::Private } else { sharing.weight(raw, direct) };
             let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
-            if its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
+            if !keeps && its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
                 its = Weight::Subject;
             }
             if its >= Weight::Background {
@@ -317,7 +336,9 @@ pub fn moments(
             }
             weight = weight.max(its);
         }
-        let (act, its) = act(step, &objects);
+        let kind = kinds.get(&at).copied().unwrap_or(step.operation.kind);
+        let (act, its) = act(step, kind, &objects);
+        let lock = uses_futex(kind).then(|| places.lock_of(&step.stack)).flatten();
         weight = weight.max(its);
         let about = matches!(act, Act::Object { address, .. } if subject.addresses.contains(&address));
         // Nobody else has taken a lock that others only wait for.
@@ -341,6 +362,8 @@ pub fn moments(
                 line: line.clone(),
                 site,
                 act: step.stale.map_or_else(|| fault(name, step.number, failed_calls), Act::Stale),
+                lock: None,
+                on_std_condvar: false,
                 accesses: Vec::new(),
                 took: Vec::new(),
                 wakes: Vec::new(),
@@ -353,6 +376,8 @@ pub fn moments(
             line: line.clone(),
             site,
             act,
+            lock: lock.map(|(lock, _)| lock),
+            on_std_condvar: kinds.contains_key(&at),
             accesses,
             took: step.took.clone(),
             wakes: if wakes { step.woke.clone() } else { Vec::new() },
@@ -365,6 +390,8 @@ pub fn moments(
                 line: places.own(&block.stack).map(|(_, frame)| frame).or_else(|| line.clone()),
                 site: block.stack.first().copied(),
                 act: if block.frees { Act::Frees } else { Act::Allocates },
+                lock: None,
+                on_std_condvar: false,
                 accesses: Vec::new(),
                 took: Vec::new(),
                 wakes: Vec::new(),
@@ -408,7 +435,8 @@ pub fn is_object(kind: OpKind) -> bool {
     matches!(kind, FutexWait | FutexNotify | Relock) || crate::observe::uses_object(kind)
 }
 
-fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Weight) {
+/// `kind`: what the operation is to a reader.
+fn act(step: &RawStep, kind: OpKind, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Weight) {
     use OpKind::*;
     let operation = step.operation;
     if step.timeout {
@@ -420,7 +448,6 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
     if let Some(child) = step.spawned {
         return (Act::Spawn(child), Weight::Background);
     }
-    let kind = operation.kind;
     if is_object(kind) {
         let shared = objects.get(&operation.object).is_some_and(|workers| workers.len() > 1);
         let weight = match kind {
@@ -442,6 +469,10 @@ fn act(step: &RawStep, objects: &BTreeMap<u64, BTreeSet<WorkerId>>) -> (Act, Wei
         Join | Sleep | Clock => (Act::Other(kind), Weight::Background),
         _ => (Act::Other(kind), Weight::Private),
     }
+}
+
+fn uses_futex(kind: OpKind) -> bool {
+    matches!(kind, OpKind::FutexWait | OpKind::FutexNotify)
 }
 
 /// Whether an operation is to take its object.

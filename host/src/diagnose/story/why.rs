@@ -4,18 +4,21 @@
 //! what and what the notifications did; for a failing line, which worker changed what it read, or else took a lock between
 //! two uses of it, or else wrote what its worker read last; for a block, which worker freed it.
 
+use super::looks::Look;
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::recorder::RawStep;
 use super::taken_twice::taken_twice;
 use super::tasks::Task;
+use super::within::Within;
 use super::words::{self, Names};
 use crate::evidence::{Evidence, RacingAccess, RacingAct};
 use crate::outcome::{Bug, BugKind};
 use crate::plural::amount;
 use crate::runtime::{ObjectId, Request, Runtime};
 use crate::symbols::SourceFrame;
+use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum number of places with suspended tasks that are told.
 const TASKS_MAX: usize = 8;
@@ -28,13 +31,17 @@ pub struct Facts<'a> {
     pub names: &'a Names<'a>,
     /// For each worker that has not ended: the guest's own frames on its stack, innermost first.
     pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
+    /// The guest's own line of the code at a location, if that code is inlined there.
+    pub line_of: &'a dyn Fn(Location) -> Option<SourceFrame>,
     /// For such a worker: its innermost functions, including those of libraries, that do more than wait for a futex and
     /// belong to the same part of the library.
     pub innermost: &'a dyn Fn(WorkerId) -> Vec<String>,
-    /// The workers that wait in a runtime of tasks for one that can go on.
-    pub for_tasks: &'a BTreeSet<WorkerId>,
+    /// The workers that wait within libraries.
+    pub within: &'a BTreeMap<WorkerId, Within>,
     /// The tasks that are suspended, if all workers wait.
     pub tasks: &'a [Task],
+    /// What workers that wait for ever saw before others changed it.
+    pub looks: Vec<Look<'a>>,
     /// The sentence on the value that the failing worker read.
     pub read: Option<String>,
 }
@@ -78,6 +85,9 @@ fn faults(facts: &Facts<'_>) -> Option<String> {
         Act::Fault { name, how } => {
             let at = words::in_brackets(moment.line.as_ref());
             let how = how.as_ref().map_or(String::new(), |how| format!(": {how}"));
+            if let Some([happens, _]) = crate::runtime::other_order(name) {
+                return Some(format!("in step {}{at}, {happens}", moment.step));
+            }
             Some(format!("the fault `{name}` happens in step {}{at}{how}", moment.step))
         }
         Act::Stale(stale) => {
@@ -163,11 +173,11 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
     // Who joins a thread waits for what that one waits for.
-    let joins =
-        |place: &ObjectId| place.class == Class::Futex && facts.runtime.thread_at(place.address).is_some();
-    let (for_tasks, others): (Vec<WorkerId>, Vec<WorkerId>) =
-        stuck.iter().copied().partition(|id| facts.for_tasks.contains(id));
-    let queues = others.iter().filter_map(|id| facts.queue(*id)).filter(|place| !joins(place));
+    let joins = |id: WorkerId, place: &ObjectId| {
+        place.class == Class::Futex && facts.runtime.joined_at(id, place.address).is_some()
+    };
+    let others = stuck.iter().filter(|id| !facts.within.contains_key(id));
+    let queues = others.filter_map(|id| facts.queue(*id).filter(|place| !joins(*id, place)));
     let places: BTreeSet<ObjectId> = queues.collect();
     let mut all: Vec<InVain> =
         places.into_iter().filter_map(|place| facts.waited_in_vain(place, &stuck)).collect();
@@ -176,7 +186,10 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     // reader little.
     let told = all.iter().enumerate().filter(|(at, waits)| *at == 0 || !waits.unnamed).take(2);
     let texts: Vec<&str> = told.map(|(_, waits)| waits.text.as_str()).collect();
-    if texts.is_empty() { for_tasks.first().map(|id| facts.runs_tasks(*id)) } else { Some(texts.join("; ")) }
+    if texts.is_empty() {
+        return facts.within_libraries(&stuck);
+    }
+    Some(texts.join("; "))
 }
 
 /// A place at which workers wait in vain.
@@ -372,6 +385,24 @@ impl Facts<'_> {
         words::in_brackets(own.iter().find(|frame| frame.line.is_some()))
     }
 
+    /// The sentence on workers that wait within libraries.
+    fn within_libraries(&self, stuck: &[WorkerId]) -> Option<String> {
+        let within = || stuck.iter().filter_map(|id| Some((*id, *self.within.get(id)?)));
+        if let Some((id, _)) = within().find(|(_, within)| *within == Within::Tasks) {
+            return Some(self.runs_tasks(id));
+        }
+        within().find_map(|(id, within)| {
+            let (name, at) = (self.name(id), self.place_of(id));
+            Some(format!("{name} waits for {}{at}, and {}", self.within(id, within), within.in_vain()?))
+        })
+    }
+
+    /// What a worker waits for within a library, with the name of the object if it has one.
+    fn within(&self, id: WorkerId, within: Within) -> String {
+        let name = self.queue(id).and_then(|place| self.names.objects.get(&place.address.into()));
+        within.awaited().to_string() + &name.map_or(String::new(), |name| format!(" (`{name}`)"))
+    }
+
     /// The sentence on a worker whose tasks all wait.
     fn runs_tasks(&self, id: WorkerId) -> String {
         let (name, at) = (self.name(id), self.place_of(id));
@@ -441,7 +472,29 @@ impl Facts<'_> {
     fn waited_in_vain(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<InVain> {
         let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
         let (why, text) = self.notifications(place, unnamed, stuck)?;
+        let waits = |look: &&Look<'_>| self.queue(look.worker) == Some(place);
+        let text = match self.looks.iter().find(waits).filter(|_| !unnamed) {
+            Some(look) => format!("{}; {text}", self.looks_too_early(look)),
+            None => text,
+        };
         Some(InVain { unnamed, why, text })
+    }
+
+    /// The clause on a look that comes too early.
+    fn looks_too_early(&self, look: &Look<'_>) -> String {
+        let (sees, changes) = (&self.moments[look.look], &self.moments[look.change]);
+        let [seen_at, changed_at] = [sees, changes].map(|moment| words::in_brackets(moment.line.as_ref()));
+        let (worker, other) = (self.name(sees.worker), self.name(changes.worker));
+        match (self.names.memory)(&look.access.raw) {
+            Some(known) => format!(
+                "{worker} looks at `{}` in step {}{seen_at}, and {other} changes it in step {}{changed_at}",
+                known.name, sees.step, changes.step
+            ),
+            None => format!(
+                "{worker} looks in step {}{seen_at}, and {other} changes in step {}{changed_at} what it saw there",
+                sees.step, changes.step
+            ),
+        }
     }
 
     /// What the notifications did that workers wait for in vain.
@@ -497,13 +550,18 @@ impl Facts<'_> {
             .wakes
             .iter()
             .find(|id| waiters.contains(id) && waits(**id).is_some_and(|step| step > last.step));
-        again.map(|id| {
-            let text = format!(
-                "the last notification of {object}, in step {}{at}, wakes {}, which waits again",
-                last.step,
-                self.name(*id)
-            );
-            (Vain::Again, text)
+        let notification = format!("the last notification of {object}, in step {}{at},", last.step);
+        if let Some(id) = again {
+            return Some((
+                Vain::Again,
+                format!("{notification} wakes {}, which waits again", self.name(*id)),
+            ));
+        }
+        let late = waiters.iter().find_map(|id| Some((id, waits(*id).filter(|step| *step > last.step)?)));
+        late.map(|(id, step)| {
+            let text =
+                format!("{notification} comes before {} waits for it, from step {step} on", self.name(*id));
+            (Vain::Lost, text)
         })
     }
 
@@ -516,12 +574,17 @@ impl Facts<'_> {
         }
         if let Some(place) = self.queue(id) {
             return Some(match place.class {
-                Class::Futex if let Some(thread) = runtime.thread_at(place.address) => {
+                Class::Futex if let Some(thread) = runtime.joined_at(id, place.address) => {
                     format!("{name} for the end of {}", self.name(thread))
                 }
-                Class::Futex if self.for_tasks.contains(&id) => format!("{name} for a task that can go on"),
+                Class::Futex if let Some(within) = self.within.get(&id) => {
+                    format!("{name} for {}", self.within(id, *within))
+                }
                 Class::Futex => match self.held(id) {
-                    held if held.is_empty() => format!("{name} to be woken"),
+                    held if held.is_empty() => match self.names.objects.get(&place.address.into()) {
+                        Some(object) => format!("{name} to be woken at `{object}`"),
+                        None => format!("{name} to be woken"),
+                    },
                     held => format!("{name} for {}{held}", self.lock_of(place)),
                 },
                 _ => format!("{name} for {}", self.object(place)),
@@ -548,11 +611,8 @@ impl Facts<'_> {
             })
         };
         for id in &stuck {
-            let Some(place) =
-                self.queue(*id).filter(|place| place.class == Class::Condvar && signals(*place))
-            else {
-                continue;
-            };
+            // The condvars of Rust's std are futexes.
+            let Some(place) = self.queue(*id).filter(|place| signals(*place)) else { continue };
             let waiters: Vec<WorkerId> =
                 stuck.iter().copied().filter(|other| self.queue(*other) == Some(place)).collect();
             let stacks: Vec<Vec<SourceFrame>> = waiters.iter().map(|id| (self.stacks)(*id)).collect();

@@ -1,9 +1,10 @@
 //! The text of a row.
 
-use super::moment::{Act, Got, SharedAccess};
+use super::moment::{Act, Got, Moment, SharedAccess};
 use super::recorder::RawAccess;
 use super::rows::Group;
 use crate::plural::amount;
+use crate::runtime::other_order;
 use crate::symbols::{Encoding, MemoryName, SourceFrame};
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ pub fn in_brackets(frame: Option<&SourceFrame>) -> String {
 pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: &Names<'_>) -> String {
     let mut acts: Vec<(usize, Words)> = Vec::new();
     for (at, moment) in group.moments.iter().enumerate() {
-        let words = act(&moment.act, &moment.wakes, names);
+        let words = act(moment, names);
         let news = words.filter(|words| acts.iter().all(|(_, other)| other.text != words.text));
         acts.extend(news.map(|words| (at, words)));
     }
@@ -57,20 +58,39 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
     let is_named =
         acts.iter().all(|(_, words)| words.is_named) && accessed.iter().all(|piece| piece.name.is_some());
     if is_named && !(acts.is_empty() && accessed.is_empty()) {
-        let reads_memory = !accessed.is_empty();
+        let reads_memory = accessed.iter().any(|piece| !piece.of_lock);
         // What a step does to a sync object comes before the accesses of the code behind it.
         let mut all: Vec<(usize, String)> = acts.into_iter().map(|(at, words)| (at, words.text)).collect();
-        all.extend(accessed.into_iter().map(|piece| (piece.at, piece.text)));
+        all.extend(accessed.iter().map(|piece| (piece.at, piece.text.clone())));
         all.sort_by_key(|(at, _)| *at);
-        let all: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
+        let mut texts: Vec<String> = Vec::new();
+        for (_, text) in all {
+            if texts.last() != Some(&text) {
+                texts.push(text);
+            }
+        }
+        // A line that locks often does more.
+        let of_std = group.moments.iter().any(|moment| moment.lock.is_some() || moment.on_std_condvar);
+        if let Some(source) = source
+            && !reads_memory
+            && (of_std || accessed.iter().any(|piece| piece.of_lock))
+        {
+            return format!("{}: {source}", texts.join(", "));
+        }
         let prefix =
             function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
-        return prefix + &all.join(", ");
+        return prefix + &texts.join(", ");
     }
     let (acts, effects): (Vec<String>, Vec<String>) =
         acts.into_iter().map(|(_, words)| (words.text, words.effect)).unzip();
     // If there are several pieces of memory, the reader could not tell which one a value belongs to.
+    let (locks, accessed): (Vec<Accessed>, Vec<Accessed>) =
+        accessed.into_iter().partition(|piece| piece.of_lock);
     let value = match accessed.as_slice() {
+        [] if !locks.is_empty() => {
+            let locks: Vec<String> = locks.into_iter().map(|piece| piece.text).collect();
+            format!("  [{}]", locks.join(", "))
+        }
         [Accessed { name: None, text, .. }] if !text.is_empty() => format!("  [{text}]"),
         [Accessed { name: Some(_), text, .. }] => format!("  [{text}]"),
         _ => String::new(),
@@ -91,12 +111,12 @@ struct Words {
     effect: String,
 }
 
-fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
+fn act(moment: &Moment, names: &Names<'_>) -> Option<Words> {
     use OpKind::*;
-    let titles: Vec<String> = wakes.iter().map(|id| (names.workers)(*id)).collect();
+    let titles: Vec<String> = moment.wakes.iter().map(|id| (names.workers)(*id)).collect();
     let woken = if titles.is_empty() { String::new() } else { format!("wakes {}", titles.join(", ")) };
     let plain = |text: String| Words { effect: text.clone(), text, is_named: true };
-    Some(match act {
+    Some(match &moment.act {
         Act::Other(Clock) => plain("looks at the clock".into()),
         Act::Access | Act::Other(_) => return None,
         Act::Spawn(child) => plain(format!("starts {}", (names.workers)(*child))),
@@ -108,13 +128,27 @@ fn act(act: &Act, wakes: &[WorkerId], names: &Names<'_>) -> Option<Words> {
             plain(format!("chooses {}", values.join(", ")))
         }
         Act::Timeout => plain("its time is up".into()),
-        Act::Fault { name, how: None } => plain(format!("fault `{name}`")),
+        Act::Fault { name, how: None } => plain(match other_order(name) {
+            Some([happens, _]) => happens.into(),
+            None => format!("fault `{name}`"),
+        }),
         Act::Fault { name, how: Some(how) } => plain(format!("fault `{name}`: {how}")),
         Act::Stale(stale) => plain(stale.to_string()),
         Act::End => plain("ends".into()),
         Act::Allocates => plain("allocates the block".into()),
         Act::Frees => plain("frees the block".into()),
         Act::Object { kind: Relock, .. } => plain("goes on".into()),
+        // The change of its word tells that it is unlocked.
+        Act::Object { kind: FutexNotify, .. } if moment.lock.is_some() => {
+            return (!woken.is_empty()).then(|| plain(woken));
+        }
+        Act::Object { kind: FutexWait, got: Got::It, .. } if moment.lock.is_some() => plain("goes on".into()),
+        Act::Object { kind: FutexWait, address, .. }
+            if let Some(lock) = moment.lock
+                && let Some(name) = names.objects.get(&lock.word_of(*address, names.objects)) =>
+        {
+            Words { text: format!("waits to lock `{name}`"), is_named: true, effect: "waits".into() }
+        }
         Act::Object { kind, address, got } => {
             let name = names.objects.get(address).map(|name| format!("`{name}`"));
             // The source says more than that a library waits with a futex.
@@ -174,6 +208,8 @@ struct Accessed {
     text: String,
     /// The index of the moment of the first write, or of the first access.
     at: usize,
+    /// Whether the text tells what is done to a lock.
+    of_lock: bool,
 }
 
 /// The accesses of a group, by the pieces of memory.
@@ -192,12 +228,29 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
         }
     }
     let of_piece = |piece: Vec<(usize, &SharedAccess)>| {
+        if let Some(changes) = of_lock(&piece, names) {
+            return changes;
+        }
         let at = piece.iter().find(|(_, access)| access.raw.writes).unwrap_or(&piece[0]).0;
         let accesses: Vec<&SharedAccess> = piece.into_iter().map(|(_, access)| access).collect();
         let (name, text) = described(&accesses, names);
-        Accessed { name, text, at }
+        vec![Accessed { name, text, at, of_lock: false }]
     };
-    pieces.into_iter().map(of_piece).collect()
+    pieces.into_iter().flat_map(of_piece).collect()
+}
+
+/// What the accesses of the word of a lock with a name do to the lock. `None` if they do nothing to it, or also something
+/// else.
+fn of_lock(piece: &[(usize, &SharedAccess)], names: &Names<'_>) -> Option<Vec<Accessed>> {
+    let name = names.objects.get(&piece[0].1.raw.address)?;
+    // A compare-exchange that fails leaves the word as it is.
+    let changed = |access: &SharedAccess| access.raw.writes && access.raw.before != access.raw.after;
+    let changes = piece.iter().filter(|(_, access)| changed(access)).map(|(at, access)| {
+        let text = access.word?.change(access.raw.before?, access.raw.after?, name)?;
+        Some(Accessed { name: Some(name.clone()), text, at: *at, of_lock: true })
+    });
+    let changes: Vec<Accessed> = changes.collect::<Option<_>>()?;
+    (!changes.is_empty()).then_some(changes)
 }
 
 /// The name of a piece of memory, if it has one, and a text about its accesses.

@@ -155,6 +155,9 @@ fn switches(text: &mut String, bug: &BugReport) {
             _ => runs.push(Run { worker, steps: 1, last: decision }),
         }
     }
+    if runs.len() < 2 {
+        return;
+    }
     let shown = runs.len().min(SWITCHES_MAX);
     let _ = writeln!(text, "  last {shown} of {} switches:", runs.len());
     for run in &runs[runs.len() - shown..] {

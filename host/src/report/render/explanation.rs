@@ -5,7 +5,7 @@ use crate::report::build::shell;
 use crate::report::frames;
 use crate::report::model::{BugReport, PassingReport};
 use crate::results::{Decisive, Instead, Meaning, Rate, Shrinking};
-use crate::runtime::FaultClass;
+use crate::runtime::{FaultClass, other_order};
 use crate::trace::Decision;
 use std::fmt::Write;
 use std::path::Path;
@@ -19,10 +19,17 @@ pub fn lines(bug: &BugReport) -> String {
     text
 }
 
+/// What is said of a bug that no schedule avoids. The target is what most often makes it differ from a native test.
+const UNAVOIDABLE: &str = "every execution ends with it, since no choice comes before it. If it does not fail \
+                           natively, look at what differs there: pointers of 64 bits, files, other functions of the system";
+
 /// All results, each with its name.
 pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     let explanation = &bug.explanation;
     let mut facts = Vec::new();
+    if explanation.unavoidable {
+        facts.push(("always", UNAVOIDABLE.into()));
+    }
     if let Some(decisive) = &explanation.decisive {
         facts.push(("decisive", self::decisive(bug, decisive)));
     }
@@ -38,19 +45,21 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
     if let Some(shrinking) = &explanation.shrinking {
         facts.push(("smallest", smallest(shrinking)));
     }
-    if let Some(findability) = &explanation.findability {
+    if let Some(findability) = explanation.findability.as_ref().filter(|_| !explanation.unavoidable) {
         let (Rate { bugs, of }, n) = (findability.measured.rate, findability.iterations);
         let show = if bugs == 1 { "shows" } else { "show" };
         let sample = if findability.measured.fresh { "" } else { " with those of the exploration" };
         let iterations = counted(of, "iteration");
         let means = if n == 1 { "means" } else { "mean" };
+        let rate = if bugs == of {
+            format!("all of {iterations}{sample} show it, so the schedule seems not to matter")
+        } else {
+            format!("{bugs} of {iterations}{sample} {show} it")
+        };
+        let trace = shell(Path::new(&bug.trace));
         facts.push((
             "a fix",
-            format!(
-                "{bugs} of {iterations}{sample} {show} it: {n} without it {means} that it is gone (95 %): \
-                 --confirm {}",
-                shell(Path::new(&bug.trace))
-            ),
+            format!("{rate}: {n} without it {means} that it is gone (95 %): --confirm {trace}"),
         ));
     }
     facts
@@ -101,6 +110,13 @@ fn chosen(meaning: Option<&Meaning>, value: u64, bound: u64) -> String {
         Some(Meaning::Wakes { titles }) if let Some(title) = titles.get(value as usize) => {
             format!("{title} is woken, 1 of {} that wait", titles.len())
         }
+        Some(Meaning::Fault { name }) if let Some([happens, does_not]) = other_order(name) => {
+            if value == 0 {
+                does_not.into()
+            } else {
+                happens.into()
+            }
+        }
         Some(Meaning::Fault { name }) if value == 0 => {
             format!("fault `{name}` does not happen, though it could")
         }
@@ -120,6 +136,9 @@ fn with_another(meaning: Option<&Meaning>, value: u64, was: u64) -> String {
         }
         Some(Meaning::Fault { name }) if value == 0 && is_stale(name) => {
             "if the newest is read or stored there".into()
+        }
+        Some(Meaning::Fault { name }) if let Some([happens, does_not]) = other_order(name) => {
+            format!("if {}", if value == 0 { does_not } else { happens })
         }
         Some(Meaning::Fault { name }) if value == 0 => format!("without fault `{name}`"),
         Some(Meaning::Fault { name }) if was == 0 => format!("with fault `{name}` there"),

@@ -17,7 +17,7 @@ use coyote_instrumenter::Options;
 use coyote_strategies::Strategy;
 pub use mutant::Mutant;
 use registry::CLASSES;
-pub use registry::{FAULTS, FaultClass, FaultRow, of_site};
+pub use registry::{FAULTS, FaultClass, FaultRow, of_site, other_order};
 use std::hash::{Hash, Hasher};
 
 /// The budgets: how often each fault may still happen in an execution.

@@ -23,6 +23,21 @@ macro_rules! classes {
     };
 }
 
+/// What readers are told of a class, by its name, that is no failure but another order: what happens, and what does not.
+pub fn other_order(name: &str) -> Option<[&'static str; 2]> {
+    Some(match name {
+        "poll" => [
+            "tokio puts a task back into its queue instead of polling it (`poll`)",
+            "tokio polls a task that it could have put back into its queue (`poll`)",
+        ],
+        "seed" => [
+            "hash maps and `select!` take another order from there on (`seed`)",
+            "hash maps and `select!` keep their order (`seed`)",
+        ],
+        _ => return None,
+    })
+}
+
 /// A row of [`FAULTS`]. The budget of every class is 0 by default. Another budget changes the meaning of a trace's
 /// decisions, so a trace names all budgets that are not 0.
 #[derive(Debug)]

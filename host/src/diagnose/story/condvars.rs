@@ -1,0 +1,25 @@
+//! The condvars of Rust's std, which are futexes: their functions, by which their operations are told as those of condvars.
+//!
+//! By library/std/src/sys/sync/condvar/futex.rs.
+
+use super::lock_words::{LockWord, method_of};
+use super::recorder::RawStep;
+use crate::symbols::SourceFrame;
+use coyote_strategies::OpKind;
+
+/// The kind of a step as one of a condvar. `frames`: where the step is, innermost first. A step in which a wait ends is like
+/// the second half of one of our condvars.
+pub fn kind(step: &RawStep, frames: &[SourceFrame]) -> Option<OpKind> {
+    let futex = step.operation.kind;
+    if !matches!(futex, OpKind::FutexWait | OpKind::FutexNotify) || LockWord::of(frames).is_some() {
+        return None;
+    }
+    match (futex, frames.iter().find_map(|frame| method_of(frame, "::condvar::futex::Condvar"))?) {
+        (OpKind::FutexNotify, "notify_one") => Some(OpKind::Signal),
+        (OpKind::FutexNotify, "notify_all") => Some(OpKind::Broadcast),
+        (OpKind::FutexWait, "wait" | "wait_timeout" | "wait_optional_timeout") => {
+            Some(if step.waits { OpKind::Wait } else { OpKind::Relock })
+        }
+        _ => None,
+    }
+}
