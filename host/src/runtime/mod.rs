@@ -408,7 +408,7 @@ impl Runtime {
         self.footprint.touch(Class::Clock, Effect::Write, 0);
         let is_point = matches!(self.pending(id).operation.kind, OpKind::Clock | OpKind::Fault);
         self.clock_looked_at |= !is_point && self.workers.len() > 1;
-        self.clock.read_ns(id)
+        self.clock.read_ns(id, self.timers)
     }
 
     /// The jumps of clocks. They need no footprint of their own, since reading a clock, or waiting for a

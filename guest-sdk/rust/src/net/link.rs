@@ -38,6 +38,8 @@ struct Link {
     held_until_ns: AtomicI64,
     /// The latency of everything that is sent.
     latency_ns: AtomicI64,
+    /// When it last was cut for so long that connections broke, not counting the present cut.
+    broken_ns: AtomicI64,
 }
 
 /// Whether a link lets through what is on its way.
@@ -124,8 +126,16 @@ impl Wires {
             link.latency_ns.store(self.lateness_ns, Relaxed);
         }
         let late = fault::choose("!net.delay", 1) > 0;
-        let latency = link.latency_ns.load(Relaxed).saturating_add(if late { self.lateness_ns } else { 0 });
-        Some(if latency > 0 { in_the_future(latency) } else { 0 })
+        Some(self.due_ns(from, to, if late { in_the_future(self.lateness_ns) } else { 0 }))
+    }
+
+    /// When something arrives that is sent at a time, 0 for now; 0 for at once.
+    pub(super) fn due_ns(&self, from: u32, to: u32, sent_ns: i64) -> i64 {
+        match self.link(from, to).latency_ns.load(Relaxed) {
+            0 => sent_ns,
+            latency if sent_ns == 0 => in_the_future(latency),
+            latency => sent_ns.saturating_add(latency),
+        }
     }
 
     /// Cuts links of the node that sends: this direction, this link, or all of the node's; for a time, or for good.
@@ -140,6 +150,7 @@ impl Wires {
 
     pub(super) fn cut_until(&self, from: u32, to: u32, until_ns: i64) {
         if self.cut(from, to) == Arrival::Now {
+            self.note_what_broke(from, to);
             self.link(from, to).cut_since_ns.store(sys::now(), Relaxed);
         }
         self.link(from, to).cut_until_ns.fetch_max(until_ns, Relaxed);
@@ -165,7 +176,9 @@ impl Wires {
     }
 
     pub(super) fn mend(&self, from: u32, to: u32) {
-        let Link { cut_until_ns, cut_since_ns, held_until_ns, latency_ns } = self.link(from, to);
+        self.note_what_broke(from, to);
+        let Link { cut_until_ns, cut_since_ns, held_until_ns, latency_ns, broken_ns: _ } =
+            self.link(from, to);
         [cut_until_ns, cut_since_ns, held_until_ns, latency_ns].iter().for_each(|ns| ns.store(0, Relaxed));
     }
 
@@ -186,6 +199,39 @@ impl Wires {
 }
 
 impl Wires {
+    /// When a connection is made whose request is due at the first time, and whose answer at the second one.
+    pub(super) fn handshake(&self, (from, to): (u32, u32), [there_ns, back_ns]: [i64; 2]) -> Arrival {
+        self.bytes(from, to, there_ns).max(self.bytes(to, from, back_ns))
+    }
+
+    /// When the last cut of a link broke connections, whether or not it has ended.
+    fn breaking_ns(&self, from: u32, to: u32) -> Option<i64> {
+        let link = self.link(from, to);
+        let until = link.cut_until_ns.load(Relaxed);
+        if until == 0 {
+            return None;
+        }
+        // Not at 0, which is no time.
+        let breaks = link.cut_since_ns.load(Relaxed).saturating_add(self.patience_ns).max(1);
+        (breaks <= until.min(sys::now())).then_some(breaks)
+    }
+
+    fn note_what_broke(&self, from: u32, to: u32) {
+        if let Some(at) = self.breaking_ns(from, to) {
+            self.link(from, to).broken_ns.fetch_max(at, Relaxed);
+        }
+    }
+
+    /// When connections of two nodes broke last because their link was cut for too long; 0 for never. So it is known also if
+    /// nobody used them meanwhile.
+    pub(super) fn broken_ns(&self, one: u32, other: u32) -> i64 {
+        let last = |from, to| {
+            let before = self.link(from, to).broken_ns.load(Relaxed);
+            self.breaking_ns(from, to).map_or(before, |at| at.max(before))
+        };
+        last(one, other).max(last(other, one))
+    }
+
     /// When a connection of two nodes breaks, if its link stays cut in one direction or the other.
     pub(super) fn breaks(&self, one: u32, other: u32) -> Option<Arrival> {
         let links = [(one, other), (other, one)].into_iter();

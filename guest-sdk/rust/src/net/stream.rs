@@ -29,6 +29,8 @@ struct Pipes {
     lost: Option<ErrorKind>,
     /// The end whose node has crashed, if the other end learns of it: behind what was sent before.
     dead: Option<usize>,
+    /// The last time at which its link had broken connections when it was made.
+    broken_before_ns: i64,
 }
 
 /// An end of a connection, for the case that its node crashes.
@@ -56,12 +58,14 @@ struct Half {
     segments: VecDeque<Segment>,
     /// Whether the writer has shut it down.
     shut: bool,
-    /// The end of the bytes is on its way behind them.
-    ended: bool,
+    /// The end of the bytes is on its way behind them, and due at this time; 0 for at once.
+    ended_ns: Option<i64>,
     /// Whether writes are lost without an error.
     silent: bool,
     /// Whether the reader is gone.
     unread: bool,
+    /// When the first bytes are due, 0 for at once, that were written after the reader had gone. Its node answers that.
+    answered_ns: Option<i64>,
     reading: Queue<()>,
 }
 
@@ -81,9 +85,11 @@ impl Half {
         if most == 0 {
             return match self.segments.front() {
                 Some(segment) => Err(Nothing::Arrived(arrival(segment.due_ns))),
-                None if !self.ended => Err(Nothing::Sent),
-                None if arrival(0) == Arrival::Now => Ok(0),
-                None => Err(Nothing::Arrived(arrival(0))),
+                None => match self.ended_ns.map(arrival) {
+                    None => Err(Nothing::Sent),
+                    Some(Arrival::Now) => Ok(0),
+                    Some(later) => Err(Nothing::Arrived(later)),
+                },
             };
         }
         let count = most - if most > 1 { nondet::int(0..most) } else { 0 };
@@ -97,10 +103,12 @@ impl Half {
         Ok(count)
     }
 
-    /// The writer writes no more.
-    fn end(&mut self) -> Vec<Waker> {
+    /// The writer writes no more. `due_ns`: when its end arrives.
+    fn end(&mut self, due_ns: i64) -> Vec<Waker> {
         self.shut = true;
-        self.ended |= !self.silent;
+        if !self.silent {
+            self.ended_ns.get_or_insert(due_ns);
+        }
         self.reading.pop_all()
     }
 }
@@ -109,7 +117,7 @@ impl Pipes {
     /// Whether it is lost, or is now since its link has been cut for too long. Otherwise when that will be, if it is.
     fn check(&mut self, (one, other): (u32, u32), wires: &Wires) -> io::Result<Option<Arrival>> {
         let breaks = wires.breaks(one, other);
-        if breaks == Some(Arrival::Now) {
+        if breaks == Some(Arrival::Now) || wires.broken_ns(one, other) > self.broken_before_ns {
             self.lost.get_or_insert(ErrorKind::TimedOut);
         }
         match self.lost {
@@ -139,6 +147,13 @@ impl Pipes {
         self.halves[end].reading.pop_all()
     }
 
+    /// When an end learns that the other one is gone, if it has written since then: by an answer to what it wrote. `link`: the
+    /// one over which it writes.
+    fn answer(&self, end: usize, (from, to): (u32, u32), wires: &Wires) -> Option<Arrival> {
+        let due_ns = self.halves[end].answered_ns?;
+        Some(wires.bytes(from, to, due_ns).max(wires.bytes(to, from, 0)))
+    }
+
     /// An end writes bytes, which are not none, to the other end. Adds who is to be told.
     fn write(
         &mut self,
@@ -151,6 +166,9 @@ impl Pipes {
         self.check(link, wires)?;
         if self.halves[end].shut {
             return Err(ErrorKind::BrokenPipe.into());
+        }
+        if self.answer(end, link, wires) == Some(Arrival::Now) {
+            return Err(ErrorKind::ConnectionReset.into());
         }
         let (from, to) = link;
         // What is sent over a link that is cut waits until that is mended.
@@ -168,12 +186,11 @@ impl Pipes {
             self.halves[end].silent |= ways > 0;
             self.halves[1 - end].silent |= ways > 1;
         }
-        if self.halves[end].unread && !self.halves[end].silent {
-            // The other end answers that it is gone.
-            self.reset(all);
-        }
         let half = &mut self.halves[end];
-        if self.lost.is_none() && !half.silent {
+        if self.lost.is_none() && !half.silent && half.unread {
+            half.answered_ns.get_or_insert(due_ns);
+            all.extend(self.halves[1 - end].reading.pop_all());
+        } else if self.lost.is_none() && !half.silent {
             let due_ns = half.segments.back().map_or(due_ns, |last| last.due_ns.max(due_ns));
             half.segments.push_back(Segment { bytes: bytes.iter().copied().collect(), due_ns });
             all.extend(half.reading.pop_all());
@@ -181,7 +198,8 @@ impl Pipes {
         Ok(bytes.len())
     }
 
-    /// An end reads. Nothing that was sent over a lost connection is read.
+    /// An end reads. Nothing that was sent over a lost connection is read; but what was sent by an end that is gone is, and
+    /// only then the answer that it is gone.
     fn read(
         &mut self,
         end: usize,
@@ -202,6 +220,13 @@ impl Pipes {
                     return Ok(Err(ErrorKind::ConnectionReset.into()));
                 }
                 later => read = Err(Nothing::Arrived(later)),
+            }
+        }
+        if let Err(Nothing::Sent) | Ok(0) = read {
+            match self.answer(end, (to, from), wires) {
+                Some(Arrival::Now) => return Ok(Err(ErrorKind::ConnectionReset.into())),
+                Some(later) if read.is_err() => read = Err(Nothing::Arrived(later)),
+                _ => {}
             }
         }
         read.map(Ok).map_err(|nothing| match (nothing, breaks) {
@@ -239,10 +264,10 @@ impl Stream {
 
     /// Ends the written bytes: the other end reads what was written before, and then the end of the stream.
     pub fn shutdown(&self) {
-        let (connection, wires, end, _) = self.reads();
+        let (connection, wires, end, (peer, local)) = self.reads();
         let (woken, _whole) = connection.shared.step(|pipes| {
             wires.may_crash();
-            (pipes.halves[end].end(), wires.whole())
+            (pipes.halves[end].end(wires.due_ns(local, peer, 0)), wires.whole())
         });
         wake_all(woken);
     }
@@ -262,6 +287,29 @@ impl Stream {
             Wait::new(&connection.shared, wires, move |pipes| Some(&mut pipes.halves[1 - end].reading));
         poll_fn(|context| {
             let polled = wait.poll(context, |pipes| pipes.read(end, buffer, link, wires));
+            if polled.is_pending() {
+                park::tell("stream", connection.made, connection.shared.address());
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Waits until the connection is made: see [`Attempt::Later`].
+    async fn made(&self, due_ns: [i64; 2]) -> io::Result<()> {
+        let (connection, wires, end, (peer, local)) = self.reads();
+        let link = (local, peer);
+        let mut wait =
+            Wait::new(&connection.shared, wires, move |pipes| Some(&mut pipes.halves[1 - end].reading));
+        poll_fn(|context| {
+            let polled =
+                wait.poll(context, |pipes| match (pipes.check(link, wires), wires.handshake(link, due_ns)) {
+                    (Err(error), _) => Ok(Err(error)),
+                    (_, Arrival::Now) => Ok(Ok(())),
+                    (Ok(breaks), later) => {
+                        Err(Nothing::Arrived(breaks.map_or(later, |breaks| breaks.min(later))))
+                    }
+                });
             if polled.is_pending() {
                 park::tell("stream", connection.made, connection.shared.address());
             }
@@ -331,13 +379,13 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let (connection, wires, end, _) = self.reads();
+        let (connection, wires, end, (peer, local)) = self.reads();
         let (woken, _unread, whole) = connection.shared.step(|pipes| {
             wires.may_crash();
             let incoming = &mut pipes.halves[1 - end];
             incoming.unread = true;
             let unread = std::mem::take(&mut incoming.segments);
-            (pipes.halves[end].end(), unread, wires.whole())
+            (pipes.halves[end].end(wires.due_ns(local, peer, 0)), unread, wires.whole())
         });
         wake_all(woken);
         drop(whole);
@@ -352,11 +400,27 @@ impl fmt::Debug for Stream {
 
 /// Connections that were made and not accepted yet.
 pub(super) struct Backlog {
-    streams: VecDeque<Stream>,
+    /// Each with the time at which it is due; 0 for at once.
+    streams: VecDeque<(Stream, i64)>,
     waiting: Queue<()>,
 }
 
-/// Accepts connections, in the order in which they were made: see [`Node::listen`]. Dropping it ends the
+impl Backlog {
+    /// Takes the first connection that has arrived.
+    fn accept(&mut self, wires: &Wires) -> Result<Stream, Nothing> {
+        let mut soonest: Option<Arrival> = None;
+        for at in 0..self.streams.len() {
+            let (stream, due_ns) = &self.streams[at];
+            match wires.bytes(stream.peer.number(), stream.local.number(), *due_ns) {
+                Arrival::Now => return Ok(self.streams.remove(at).expect("it is one of them").0),
+                later => soonest = Some(soonest.map_or(later, |soonest| soonest.min(later))),
+            }
+        }
+        Err(soonest.map_or(Nothing::Sent, Nothing::Arrived))
+    }
+}
+
+/// Accepts connections that have arrived, in the order in which they were made: see [`Node::listen`]. Dropping it ends the
 /// connections that were not accepted.
 pub struct Listener<M = Vec<u8>> {
     network: Arc<Inner<M>>,
@@ -393,9 +457,9 @@ impl<M: Clone + Send> Listener<M> {
         let (inbox, wires, port) = self.own();
         let accepted = inbox.step(|inbox| {
             wires.may_crash();
-            inbox.backlog(port, self.crashes).streams.pop_front()
+            inbox.backlog(port, self.crashes).accept(wires)
         });
-        accepted.unwrap_or_else(|| task::block_on(self.accept_async()))
+        accepted.unwrap_or_else(|_| task::block_on(self.accept_async()))
     }
 
     /// As [`Listener::accept`], for tasks. Cancellation safe.
@@ -404,8 +468,7 @@ impl<M: Clone + Send> Listener<M> {
         let crashes = self.crashes;
         let mut wait = Wait::new(inbox, wires, move |inbox| Some(&mut inbox.backlog(port, crashes).waiting));
         poll_fn(|context| {
-            let next = |backlog: &mut Backlog| backlog.streams.pop_front().ok_or(Nothing::Sent);
-            let polled = wait.poll(context, |inbox| next(inbox.backlog(port, crashes)));
+            let polled = wait.poll(context, |inbox| inbox.backlog(port, crashes).accept(wires));
             if polled.is_pending() {
                 park::tell("listener", self.made, inbox.address());
             }
@@ -444,8 +507,10 @@ impl<M> fmt::Debug for Listener<M> {
 
 /// The result of an attempt to connect.
 enum Attempt {
-    /// The connection is made, at this time; 0 for at once.
-    Made(Stream, i64),
+    /// The connection is made.
+    Made(Stream),
+    /// It is made when the first time has come for the link there, and then the second one for the link back.
+    Later(Stream, [i64; 2]),
     Fails(ErrorKind),
     Cut(Arrival),
 }
@@ -486,7 +551,8 @@ pub(super) async fn connect<M: Clone + Send>(
             if !inbox.listeners.contains_key(&to.port()) {
                 return Attempt::Fails(ErrorKind::ConnectionRefused);
             }
-            let pipes = Pipes { halves: Default::default(), lost: None, dead: None };
+            let broken_before_ns = wires.broken_ns(link.0, link.1);
+            let pipes = Pipes { halves: Default::default(), lost: None, dead: None, broken_before_ns };
             let connection = Arc::new(Connection { shared: Shared::new(pipes), made });
             if wires.nodes_crash() {
                 let [near, far] = [0, 1].map(|end| End { connection: Arc::downgrade(&connection), end });
@@ -504,18 +570,19 @@ pub(super) async fn connect<M: Clone + Send>(
                 peer,
             };
             let backlog = inbox.listeners.get_mut(&to.port()).expect("there is a listener");
-            backlog.streams.push_back(stream(1, to, from));
+            backlog.streams.push_back((stream(1, to, from), due_ns));
             all.extend(backlog.waiting.pop_all());
-            Attempt::Made(stream(0, from, to), due_ns)
+            let due_ns = [due_ns, wires.due_ns(link.1, link.0, due_ns)];
+            match wires.handshake(link, due_ns) {
+                Arrival::Now => Attempt::Made(stream(0, from, to)),
+                Arrival::At(_) => Attempt::Later(stream(0, from, to), due_ns),
+            }
         });
         wake_all(all);
         drop(whole);
         match attempt {
-            Attempt::Made(stream, 0) => return Ok(stream),
-            Attempt::Made(stream, due_ns) => {
-                task::sleep(span_until(due_ns)).await;
-                return Ok(stream);
-            }
+            Attempt::Made(stream) => return Ok(stream),
+            Attempt::Later(stream, due_ns) => return stream.made(due_ns).await.map(|()| stream),
             Attempt::Fails(kind) => return Err(kind.into()),
             Attempt::Cut(Arrival::Now) => {}
             Attempt::Cut(Arrival::At(ns)) => task::sleep(span_until(ns)).await,

@@ -7,6 +7,15 @@ use super::recorder::RawStep;
 use crate::symbols::SourceFrame;
 use coyote_strategies::OpKind;
 
+/// Whether code is within a wait for a condvar, and for nothing else.
+pub fn is_wait(frames: &[SourceFrame]) -> bool {
+    let waits = |frame| method_of(frame, CONDVAR).is_some_and(|method| WAITS.contains(&method));
+    LockWord::of(frames).is_none() && frames.iter().any(waits)
+}
+
+const CONDVAR: &str = "::condvar::futex::Condvar";
+const WAITS: [&str; 3] = ["wait", "wait_timeout", "wait_optional_timeout"];
+
 /// The kind of a step as one of a condvar. `frames`: where the step is, innermost first. A step in which a wait ends is like
 /// the second half of one of our condvars.
 pub fn kind(step: &RawStep, frames: &[SourceFrame]) -> Option<OpKind> {
@@ -14,10 +23,10 @@ pub fn kind(step: &RawStep, frames: &[SourceFrame]) -> Option<OpKind> {
     if !matches!(futex, OpKind::FutexWait | OpKind::FutexNotify) || LockWord::of(frames).is_some() {
         return None;
     }
-    match (futex, frames.iter().find_map(|frame| method_of(frame, "::condvar::futex::Condvar"))?) {
+    match (futex, frames.iter().find_map(|frame| method_of(frame, CONDVAR))?) {
         (OpKind::FutexNotify, "notify_one") => Some(OpKind::Signal),
         (OpKind::FutexNotify, "notify_all") => Some(OpKind::Broadcast),
-        (OpKind::FutexWait, "wait" | "wait_timeout" | "wait_optional_timeout") => {
+        (OpKind::FutexWait, method) if WAITS.contains(&method) => {
             Some(if step.waits { OpKind::Wait } else { OpKind::Relock })
         }
         _ => None,

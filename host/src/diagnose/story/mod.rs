@@ -46,6 +46,7 @@ use crate::symbols::{
 use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
 use history::Material;
+use lock_words::LockWord;
 use moment::{Places, Subject, Weight};
 use objects::Objects;
 use recorder::{Recorder, Recording};
@@ -192,18 +193,20 @@ impl Teller {
             let within = within.get(&worker.id).copied();
             // Where in its runtime it is tells nothing more.
             let is_idle = within == Some(Within::Tasks) && stacks(worker.id).is_empty();
-            describe(worker, within, is_idle, execution, &bug, &objects);
+            let frames = places.borrow_mut().frames(&execution.machine().stack(worker.id));
+            describe(worker, within, is_idle, &frames, execution, &bug, &objects);
         }
         Ok(())
     }
 }
 
 /// Says what a worker is about to do at the end, with names from the source. `within`: the part of a library in which it
-/// waits; `is_idle`: it is in no function of the guest.
+/// waits; `is_idle`: it is in no function of the guest; `frames`: its stack.
 fn describe(
     worker: &mut WorkerAt,
     within: Option<Within>,
     is_idle: bool,
+    frames: &[SourceFrame],
     execution: &Execution,
     bug: &Bug,
     objects: &Objects,
@@ -221,6 +224,16 @@ fn describe(
         return;
     }
     worker.doing = super::doing(runtime, id, bug.worker, &|object| objects.title(runtime, object));
+    if let (Request::FutexWait { .. }, Some(futex)) =
+        (runtime.worker(id).request, worker.doing.strip_prefix("waits to be woken at the futex"))
+    {
+        worker.doing = match LockWord::of(frames) {
+            Some((LockWord::Mutex, _)) => format!("waits to lock the mutex{futex}"),
+            Some((LockWord::Rwlock, _)) => format!("waits to lock the rwlock{futex}"),
+            None if condvars::is_wait(frames) => format!("waits for a notification of the condvar{futex}"),
+            None => return,
+        };
+    }
 }
 
 /// Executes a trace once more and records it. `None` if it ends otherwise, or has too many steps.

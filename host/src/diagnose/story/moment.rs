@@ -283,10 +283,13 @@ pub fn moments(
         if !uses_futex(step.operation.kind) {
             continue;
         }
-        if !places.is_direct(step.stack.iter().copied()) {
+        let frames = places.frames(&step.stack);
+        // The word of a `Once` tells who initialises.
+        let of_once = frames.iter().any(|frame| frame.function.contains("std::sys::sync::once::"));
+        if !of_once && !places.is_direct(step.stack.iter().copied()) {
             futexes.insert(step.operation.object);
         }
-        let kind = condvars::kind(step, &places.frames(&step.stack));
+        let kind = condvars::kind(step, &frames);
         kinds.extend(kind.map(|kind| (at, kind)));
     }
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
