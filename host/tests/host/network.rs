@@ -299,7 +299,13 @@ fn streams_are_split_anywhere() {
 /// Changes that the program itself makes to links have one outcome.
 #[test]
 fn links_obey_the_program() {
-    for test in ["cut_held_and_slow", "healed_while_waited_for", "streams_over_links"] {
+    for test in [
+        "cut_held_and_slow",
+        "healed_while_waited_for",
+        "streams_over_links",
+        "answers_over_links",
+        "connections_over_links",
+    ] {
         assert_eq!(searched(test, "dpor", &[]), Outcomes::from([String::new()]), "{test}");
     }
 }

@@ -1,6 +1,6 @@
 //! Links as the program wants them.
 
-use coyote::net::{Delivery, Network};
+use coyote::net::{Delivery, Network, Stream};
 use coyote::{fault, task, thread};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
@@ -90,4 +90,63 @@ fn streams_over_links() {
     assert_eq!((again.read_to_end(&mut rest).unwrap(), rest), (1, b"z".to_vec()));
     again.write_all(b"lost").unwrap();
     assert_eq!(kind(again.write(b"more")), ErrorKind::ConnectionReset, "nobody reads any more");
+}
+
+/// A connection from node "a" to node "b", and its network.
+fn connected() -> (Network<()>, Stream, Stream) {
+    let network = Network::<()>::new(Delivery::Unordered, ["a", "b"]);
+    let listener = network.node("b").listen(1).unwrap();
+    let client = network.node("a").connect(listener.address()).unwrap();
+    let server = listener.accept();
+    (network, client, server)
+}
+
+/// That the other end is gone is known by an answer, which comes over the link; what was sent before is read first.
+#[coyote::test]
+fn answers_over_links() {
+    let mut byte = [0];
+    let (_, mut client, mut server) = connected();
+    server.write_all(b"x").unwrap();
+    drop(server);
+    client.write_all(b"lost").unwrap();
+    assert_eq!((client.read(&mut byte).unwrap(), byte), (1, *b"x"));
+    assert_eq!(kind(client.read(&mut byte)), ErrorKind::ConnectionReset);
+    assert_eq!(kind(client.write(b"more")), ErrorKind::ConnectionReset);
+
+    let (network, mut client, server) = connected();
+    network.cut("b", "a");
+    drop(server);
+    client.write_all(b"lost").unwrap();
+    client.write_all(b"lost, too").unwrap();
+    let reads = task::block_on(task::timeout(SECOND, client.read_async(&mut byte)));
+    assert!(reads.is_err(), "neither the end nor the answer is there");
+    network.heal_all();
+    assert_eq!(kind(client.write(b"more")), ErrorKind::ConnectionReset);
+}
+
+/// Links hold back connections and the ends of streams; a cut that takes too long breaks what nobody uses.
+#[coyote::test]
+fn connections_over_links() {
+    let network = Network::<()>::new(Delivery::Unordered, ["a", "b"]);
+    let listener = network.node("b").listen(1).unwrap();
+    network.hold("b", "a");
+    let connects = thread::spawn({
+        let (node, to) = (network.node("a"), listener.address());
+        move || (node.connect(to).unwrap(), coyote::now().as_secs())
+    });
+    let server = listener.accept();
+    thread::sleep(SECOND);
+    network.heal("b", "a");
+    let (mut client, at) = connects.join();
+    assert_eq!(at, 1);
+
+    network.slow("b", "a", SECOND);
+    server.shutdown();
+    assert_eq!((client.read(&mut [0]).unwrap(), coyote::now().as_secs()), (0, 2));
+
+    let (network, mut client, _server) = connected();
+    network.cut("a", "b");
+    thread::sleep(31 * SECOND);
+    network.heal("a", "b");
+    assert_eq!(kind(client.write(b"x")), ErrorKind::TimedOut);
 }

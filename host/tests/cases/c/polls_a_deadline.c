@@ -3,6 +3,7 @@
 // exit: 0
 // absent: bug in test
 // run: --timers ordered -s dpor -i 20
+// exit: 6
 // absent: bug in test
 #include <assert.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 // memory later is another lock.
 // run: -s dpor --test mutex --test rwlock --test on_a_stack
 // exit: 0
-// line: Proved: no bug in 3 tests
+// line: No bug found in 3 tests, 1 of them proved
 // run: -s dpor --test awaited
 // exit: 2
 // line: bug in test awaited:
