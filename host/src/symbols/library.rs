@@ -105,6 +105,18 @@ fn standard_file(path: &str) -> Option<&str> {
     })
 }
 
+/// Whether values that code accesses are its own and mean nothing to others: those of runtimes of tasks, of std's threads and
+/// locks, and of the counts of `Arc`. Other code of these libraries works on values of its callers.
+pub fn keeps_values(frame: &SourceFrame) -> bool {
+    frame.file.as_deref().is_some_and(|file| {
+        let of_std =
+            || standard_file(file).is_some_and(|file| OF_ITS_OWN.iter().any(|own| file.starts_with(own)));
+        runtime_file(file).is_some() || of_std()
+    })
+}
+
+const OF_ITS_OWN: [&str; 2] = ["std/src/", "alloc/src/sync.rs"];
+
 /// Whether a frame belongs to one of these libraries, or to the function that Rust's test harness adds to a crate.
 pub fn is_library(frame: &SourceFrame) -> bool {
     if is_harness(frame) {
@@ -156,8 +168,25 @@ pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CARRIER, is_library, is_library_function, library_file};
+    use super::{CARRIER, is_library, is_library_function, keeps_values, library_file};
     use crate::symbols::SourceFrame;
+
+    #[test]
+    fn values_of_runtimes_and_threads_are_their_own() {
+        for (file, own) in [
+            ("/home/.cargo/registry/src/index/tokio-1.54.1/src/runtime/task/state.rs", true),
+            ("/home/.rustup/toolchains/stable/lib/rustlib/src/rust/library/std/src/thread/mod.rs", true),
+            ("/rustc/0123456789/library/alloc/src/sync.rs", true),
+            ("/rustc/0123456789/library/core/src/cell.rs", false),
+            ("/rustc/0123456789/library/alloc/src/vec/mod.rs", false),
+            ("/home/tokio/tokio/src/runtime/task/state.rs", false),
+            ("src/std/src/lib.rs", false),
+        ] {
+            let frame =
+                SourceFrame { function: String::new(), file: Some(file.into()), line: None, column: None };
+            assert_eq!(keeps_values(&frame), own, "{file}");
+        }
+    }
 
     #[test]
     fn the_main_function_of_a_harness_belongs_to_nobody() {

@@ -34,7 +34,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub(crate) use coroutines::{Coroutine, Coroutines, Suspension};
 pub(crate) use coyote_instrumenter::names::without_generics;
-pub(crate) use library::{is_atomic_wrapper, is_fetched, is_harness, is_library, library_file};
+pub(crate) use library::{is_atomic_wrapper, is_fetched, is_harness, is_library, keeps_values, library_file};
 #[doc(hidden)]
 pub use lines::{Lines, Row, Unit};
 #[doc(hidden)]

@@ -6,7 +6,9 @@ use super::recorder::{RawAccess, RawStep, Recording};
 use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
-use crate::symbols::{SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library};
+use crate::symbols::{
+    SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library, keeps_values,
+};
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +103,8 @@ pub struct SharedAccess {
     pub raw: RawAccess,
     /// Whether the access is in the guest's own code, and not in a library.
     pub direct: bool,
+    /// Whether the value is a library's own: see [`keeps_values`].
+    pub of_library: bool,
     /// Whether several workers change the memory, or one changes it while others read it.
     pub is_contended: bool,
     /// The lock of Rust's std whose word it is.
@@ -190,12 +194,17 @@ impl<'a> Places<'a> {
 
     /// Whether an access is in the guest's own code: only functions that wrap an access, which are calls in code
     /// without optimisation, may be inside it. `stack`: the place of the access, followed by its callers.
-    pub fn is_direct(&mut self, mut stack: impl Iterator<Item = Location>) -> bool {
-        let inner = stack.find_map(|location| {
+    pub fn is_direct(&mut self, stack: impl Iterator<Item = Location>) -> bool {
+        let inner = self.accessing(stack);
+        inner.is_some_and(|frame| !is_library(&frame) && (frame.line.is_some() || !self.symbols.has_lines()))
+    }
+
+    /// The innermost frame that does more than wrap an access.
+    fn accessing(&mut self, mut stack: impl Iterator<Item = Location>) -> Option<SourceFrame> {
+        stack.find_map(|location| {
             let frames = self.at(location);
             frames.iter().find(|frame| !is_atomic_wrapper(frame)).cloned()
-        });
-        inner.is_some_and(|frame| !is_library(&frame) && (frame.line.is_some() || !self.symbols.has_lines()))
+        })
     }
 }
 
@@ -331,7 +340,9 @@ pub fn moments(
             }
             if its >= Weight::Background {
                 let is_contended = its >= Weight::Library;
-                let access = SharedAccess { raw: raw.clone(), direct, is_contended, word };
+                let of_library = !direct
+                    && places.accessing(stack.iter().copied()).is_some_and(|frame| keeps_values(&frame));
+                let access = SharedAccess { raw: raw.clone(), direct, of_library, is_contended, word };
                 if its == Weight::Library && access.takes_lock().is_some() {
                     its = Weight::Lock;
                 }

@@ -85,7 +85,7 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
         acts.into_iter().map(|(_, words)| (words.text, words.effect)).unzip();
     // If there are several pieces of memory, the reader could not tell which one a value belongs to.
     let (locks, accessed): (Vec<Accessed>, Vec<Accessed>) =
-        accessed.into_iter().partition(|piece| piece.of_lock);
+        accessed.into_iter().filter(|piece| !piece.of_library).partition(|piece| piece.of_lock);
     let value = match accessed.as_slice() {
         [] if !locks.is_empty() => {
             let locks: Vec<String> = locks.into_iter().map(|piece| piece.text).collect();
@@ -210,6 +210,8 @@ struct Accessed {
     at: usize,
     /// Whether the text tells what is done to a lock.
     of_lock: bool,
+    /// Whether the values are a library's own, and have no name.
+    of_library: bool,
 }
 
 /// The accesses of a group, by the pieces of memory.
@@ -234,7 +236,9 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
         let at = piece.iter().find(|(_, access)| access.raw.writes).unwrap_or(&piece[0]).0;
         let accesses: Vec<&SharedAccess> = piece.into_iter().map(|(_, access)| access).collect();
         let (name, text) = described(&accesses, names);
-        vec![Accessed { name, text, at, of_lock: false }]
+        let of_library =
+            name.is_none() && accesses.iter().all(|access| access.of_library && access.word.is_none());
+        vec![Accessed { name, text, at, of_lock: false, of_library }]
     };
     pieces.into_iter().flat_map(of_piece).collect()
 }
@@ -247,7 +251,7 @@ fn of_lock(piece: &[(usize, &SharedAccess)], names: &Names<'_>) -> Option<Vec<Ac
     let changed = |access: &SharedAccess| access.raw.writes && access.raw.before != access.raw.after;
     let changes = piece.iter().filter(|(_, access)| changed(access)).map(|(at, access)| {
         let text = access.word?.change(access.raw.before?, access.raw.after?, name)?;
-        Some(Accessed { name: Some(name.clone()), text, at: *at, of_lock: true })
+        Some(Accessed { name: Some(name.clone()), text, at: *at, of_lock: true, of_library: false })
     });
     let changes: Vec<Accessed> = changes.collect::<Option<_>>()?;
     (!changes.is_empty()).then_some(changes)

@@ -206,5 +206,5 @@ impl Writer {
 
 /// An access in the form that `words` expects.
 fn shown(raw: &RawAccess) -> SharedAccess {
-    SharedAccess { raw: raw.clone(), direct: true, is_contended: true, word: None }
+    SharedAccess { raw: raw.clone(), direct: true, of_library: false, is_contended: true, word: None }
 }
