@@ -47,7 +47,7 @@ impl Within {
             Within::Receive => "a message of a channel",
             Within::Send => "room in a channel",
             Within::Park => "somebody to unpark it",
-            Within::Once => "another thread that initialises the same",
+            Within::Once => "an initialisation that has begun",
             Within::Barrier => "others at a barrier",
         }
     }
@@ -59,7 +59,7 @@ impl Within {
             Within::Receive => Some("nobody is left to send one, though a sender still exists"),
             Within::Send => Some("nobody is left to receive, though a receiver still exists"),
             Within::Park => Some("nobody is left to do so"),
-            Within::Once => Some("that one waits itself"),
+            Within::Once => Some("who began it waits, too"),
             Within::Barrier => Some("too few come"),
         }
     }
