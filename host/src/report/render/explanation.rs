@@ -20,8 +20,8 @@ pub fn lines(bug: &BugReport) -> String {
 }
 
 /// What is said of a bug that no schedule avoids. The target is what most often makes it differ from a native test.
-const UNAVOIDABLE: &str = "every execution ends with it, since no choice comes before it. If it does not fail \
-                           natively, look at what differs there: pointers of 64 bits, files, other functions of the system";
+const UNAVOIDABLE: &str = "every execution ends with it: no choice comes before it. Natively it may not: pointers have \
+                           64 bits there";
 
 /// All results, each with its name.
 pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
