@@ -68,8 +68,7 @@ pub fn explain(
     }
     // Of an earlier run.
     let _ = std::fs::remove_file(original(&found.path));
-    replay(&mut execution, &found.trace, false)?;
-    if execution.machine().scheduler().decisions == 0 {
+    if how.experiments.is_some() && is_unavoidable(&mut execution, found)? {
         let findability = Findability { rate: Rate { bugs: 1, of: 1 }, fresh: true };
         found.explanation.unavoidable = true;
         found.explanation.findability = Some(findability);
@@ -93,6 +92,12 @@ pub fn explain(
     }
     found.explanation = explanation;
     Ok(())
+}
+
+/// Whether no choice comes before the bug.
+fn is_unavoidable(execution: &mut Execution, found: &FoundBug) -> Result<bool, MachineError> {
+    replay(execution, &found.trace, false)?;
+    Ok(execution.machine().scheduler().decisions == 0)
 }
 
 /// Adds the frequency of the bug to its trace, also on disk.

@@ -271,6 +271,7 @@ fn details(stdout: &str) -> String {
         "  instead: ",
         "  smallest: ",
         "  a fix: ",
+        "  always: ",
     ];
     let shared = shown.filter(|l| !of_the_run.iter().any(|s| l.starts_with(s)));
     shared.map(|l| format!("{l}\n")).collect()
