@@ -2,6 +2,7 @@
 
 use super::bug::{details, headline};
 use super::{RenderOptions, correlation, explanation, log};
+use crate::plural::counted;
 use crate::report::model::TestReport;
 use crate::results::REGRESSION;
 use std::fmt::Write;
@@ -17,9 +18,10 @@ pub fn descriptions(test: &TestReport, explore: bool, options: &RenderOptions) -
         let regression = bug.found_by.as_ref().filter(|by| by.starts_with(REGRESSION));
         let by = bug.found_by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
         let what = if test.search.is_some() { "execution" } else { "iteration" };
+        let choices = counted(bug.steps as u64, "choice");
         let _ = match regression {
-            Some(regression) => writeln!(text, "  found by {regression}, {} choices", bug.steps),
-            None => writeln!(text, "  found in {what} {}{by}, {} choices", bug.iteration, bug.steps),
+            Some(regression) => writeln!(text, "  found by {regression}, {choices}"),
+            None => writeln!(text, "  found in {what} {}{by}, {choices}", bug.iteration),
         };
         if explore {
             let _ = writeln!(text, "  in {} of all {what}s", bug.count);
