@@ -31,7 +31,7 @@ const OF_STD: [(&str, Within); 9] = [
     ("std::sync::mpmc::Receiver", Within::Receive),
     ("std::sync::mpsc::SyncSender", Within::Send),
     ("std::sync::mpmc::Sender", Within::Send),
-    ("std::sys::sync::once::", Within::Once),
+    ("std::sys::sync::once", Within::Once),
     ("std::sync::barrier::Barrier", Within::Barrier),
     // The others park, too, and come after it on the stack.
     ("std::thread::park", Within::Park),
@@ -71,7 +71,11 @@ impl Within {
         let library = stack.iter().take_while(|frame| is_library(frame));
         let known = library.filter_map(|frame| {
             let name = without_generics(frame.function.trim_start_matches('<'));
-            OF_STD.iter().find(|(function, _)| name.starts_with(function)).map(|(_, within)| *within)
+            let is_in = |function: &str| {
+                let rest = name.strip_prefix(function);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '<', '>']))
+            };
+            OF_STD.iter().find(|(function, _)| is_in(function)).map(|(_, within)| *within)
         });
         known.last()
     }
@@ -131,11 +135,19 @@ mod tests {
         let scope = "std::thread::scoped::scope<app::main::{{closure}}, ()>";
         let of =
             |functions: &[&str]| Within::of(&functions.iter().map(|name| frame(name)).collect::<Vec<_>>());
-        assert!(
-            of(&["std::sys::futex_wait", "std::thread::park", scope, "app::main"]) == Some(Within::Scope)
-        );
-        assert!(of(&["std::sys::futex_wait", "app::main::{{closure}}", scope, "app::main"]).is_none());
-        assert!(of(&["std::sys::futex_wait", "std::thread::scoped::scoped_thread", "app::main"]).is_none());
+        let (wait, park) = ("std::sys::pal::unix::futex::futex_wait", "std::thread::park");
+        let receives = ["<std::sync::mpmc::list::Channel<T>>::recv", "<std::sync::mpsc::Receiver<T>>::recv"];
+        for (stack, within) in [
+            (&[wait, park, scope, "app::main"][..], Some(Within::Scope)),
+            (&[wait, "app::main::{{closure}}", scope, "app::main"], None),
+            (&[wait, "std::thread::scoped::scoped_thread", "app::main"], None),
+            (&[wait, park, "app::main"], Some(Within::Park)),
+            (&[wait, park, receives[0], receives[1], "app::main"], Some(Within::Receive)),
+            (&[wait, "std::sys::sync::once::futex::Once::call", "app::main"], Some(Within::Once)),
+            (&[wait, "std::sys::sync::condvar::futex::Condvar::wait", "app::main"], None),
+        ] {
+            assert_eq!(of(stack), within, "{stack:?}");
+        }
     }
 
     /// What keeps a runtime, in each notation of Rust's compiler, and what a task asks of it.
