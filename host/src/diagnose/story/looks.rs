@@ -2,22 +2,23 @@
 //! wait, for ever. So most wake-ups get lost.
 
 use super::moment::{Act, Moment, SharedAccess};
+use super::recorder::RawAccess;
 use coyote_strategies::{OpKind, WorkerId};
 
 /// The maximum number of accesses of a worker before its wait that are considered.
 const ACCESSES_MAX: usize = 16;
 
 /// See the module's documentation.
-pub struct Look<'a> {
+pub struct Look {
     pub worker: WorkerId,
     /// Where it looks, and where another worker changes what it saw: places in the list of moments.
     pub look: usize,
     pub change: usize,
-    pub access: &'a SharedAccess,
+    pub access: RawAccess,
 }
 
 /// The last such look of a worker between its last two waits, in the guest's own lines.
-pub fn look(moments: &[Moment], worker: WorkerId) -> Option<Look<'_>> {
+pub fn look(moments: &[Moment], worker: WorkerId) -> Option<Look> {
     let kinds = [OpKind::Wait, OpKind::FutexWait];
     let waits = |moment: &Moment| {
         moment.worker == worker && matches!(moment.act, Act::Object { kind, .. } if kinds.contains(&kind))
@@ -39,7 +40,7 @@ pub fn look(moments: &[Moment], worker: WorkerId) -> Option<Look<'_>> {
         let again = moments[change..]
             .iter()
             .any(|moment| moment.worker == worker && touched(moment, access).next().is_some());
-        (!again).then_some(Look { worker, look, change, access })
+        (!again).then(|| Look { worker, look, change, access: access.raw.clone() })
     })
 }
 

@@ -47,6 +47,7 @@ use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
 use history::Material;
 use lock_words::LockWord;
+use looks::Look;
 use moment::{Places, Subject, Weight};
 use objects::Objects;
 use recorder::{Recorder, Recording};
@@ -109,9 +110,9 @@ impl Teller {
         let mut moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
         let runtime = execution.runtime();
         let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
-        for worker in &stuck {
-            let places = looks::look(&moments, *worker).map(|look| [look.look, look.change]);
-            places.iter().flatten().for_each(|at| moments[*at].weight = Weight::Subject);
+        let looks: Vec<Look> = stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect();
+        for at in looks.iter().flat_map(|look| [look.look, look.change]) {
+            moments[at].weight = Weight::Subject;
         }
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let name = |id| name(runtime, id);
@@ -176,7 +177,7 @@ impl Teller {
             innermost: &innermost,
             within: &within,
             tasks: &tasks,
-            looks: stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect(),
+            looks: &looks,
             read,
         };
         let (why, structure) = (why::why(&bug, &facts), why::structure(&bug, &facts));
@@ -190,22 +191,18 @@ impl Teller {
         let news = changed(sources).filter(|note| !notes.contains(note));
         notes.extend(news);
         for worker in &mut found.post_mortem.workers {
-            let within = within.get(&worker.id).copied();
-            // Where in its runtime it is tells nothing more.
-            let is_idle = within == Some(Within::Tasks) && stacks(worker.id).is_empty();
             let frames = places.borrow_mut().frames(&execution.machine().stack(worker.id));
-            describe(worker, within, is_idle, &frames, execution, &bug, &objects);
+            describe(worker, within.get(&worker.id).copied(), &frames, execution, &bug, &objects);
         }
         Ok(())
     }
 }
 
 /// Says what a worker is about to do at the end, with names from the source. `within`: the part of a library in which it
-/// waits; `is_idle`: it is in no function of the guest; `frames`: its stack.
+/// waits; `frames`: its stack.
 fn describe(
     worker: &mut WorkerAt,
     within: Option<Within>,
-    is_idle: bool,
     frames: &[SourceFrame],
     execution: &Execution,
     bug: &Bug,
@@ -218,7 +215,8 @@ fn describe(
     }
     if let Some(within) = within.filter(|_| bug.worker != Some(id)) {
         worker.doing = format!("waits for {}", within.awaited());
-        if is_idle {
+        // Where in its runtime it is tells nothing more.
+        if within == Within::Tasks && frames.iter().all(is_library) {
             worker.stack.clear();
         }
         return;

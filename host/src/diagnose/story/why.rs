@@ -41,7 +41,7 @@ pub struct Facts<'a> {
     /// The tasks that are suspended, if all workers wait.
     pub tasks: &'a [Task],
     /// What workers that wait for ever saw before others changed it.
-    pub looks: Vec<Look<'a>>,
+    pub looks: &'a [Look],
     /// The sentence on the value that the failing worker read.
     pub read: Option<String>,
 }
@@ -472,7 +472,7 @@ impl Facts<'_> {
     fn waited_in_vain(&self, place: ObjectId, stuck: &[WorkerId]) -> Option<InVain> {
         let unnamed = place.class == Class::Futex && !self.names.objects.contains_key(&place.address.into());
         let (why, text) = self.notifications(place, unnamed, stuck)?;
-        let waits = |look: &&Look<'_>| self.queue(look.worker) == Some(place);
+        let waits = |look: &&Look| self.queue(look.worker) == Some(place);
         let text = match self.looks.iter().find(waits).filter(|_| !unnamed) {
             Some(look) => format!("{}; {text}", self.looks_too_early(look)),
             None => text,
@@ -481,11 +481,11 @@ impl Facts<'_> {
     }
 
     /// The clause on a look that comes too early.
-    fn looks_too_early(&self, look: &Look<'_>) -> String {
+    fn looks_too_early(&self, look: &Look) -> String {
         let (sees, changes) = (&self.moments[look.look], &self.moments[look.change]);
         let [seen_at, changed_at] = [sees, changes].map(|moment| words::in_brackets(moment.line.as_ref()));
         let (worker, other) = (self.name(sees.worker), self.name(changes.worker));
-        match (self.names.memory)(&look.access.raw) {
+        match (self.names.memory)(&look.access) {
             Some(known) => format!(
                 "{worker} looks at `{}` in step {}{seen_at}, and {other} changes it in step {}{changed_at}",
                 known.name, sees.step, changes.step
