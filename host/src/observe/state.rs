@@ -84,6 +84,11 @@ impl<'a> GuestState<'a> {
         stack.into_iter().skip(1).collect()
     }
 
+    /// The bounds of the first worker's stack, if nothing else lies within.
+    pub(crate) fn main_stack_alone(&self) -> Option<(u32, u32)> {
+        self.stacks.main_stack_alone()
+    }
+
     /// What an address belongs to that is in the stack of this worker, or else of the first one: [`StackPlace::Other`] if
     /// the worker runs, if the bounds of its stack are not known, or if its memory may be used for something else since it
     /// has ended.

@@ -14,9 +14,10 @@ use gimli::{AttributeValue, UnitRef};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The state of a machine that has not begun.
-const UNRESUMED: u64 = 0;
+pub const UNRESUMED: u64 = 0;
 
 /// The first value of a state that belongs to an `await`.
 const FIRST_AWAIT: u64 = 3;
@@ -46,10 +47,10 @@ impl Coroutine {
         self.place(self.variants.get(&UNRESUMED))
     }
 
-    /// One without variants.
-    #[cfg(test)]
-    pub fn empty(function: &str, bytes: u64) -> Coroutine {
-        Coroutine { function: function.into(), bytes, ..Coroutine::default() }
+    /// Where it is suspended in a state. `None` if that is the state of no suspended machine.
+    pub fn suspended_in(&self, state: u64) -> Option<Suspension> {
+        let variant = self.variants.get(&state).filter(|_| state >= FIRST_AWAIT)?;
+        Some(self.place(Some(variant)))
     }
 
     fn place(&self, variant: Option<&Variant>) -> Suspension {
@@ -85,7 +86,7 @@ pub struct Suspension {
 pub struct Coroutines {
     /// Offset of the contents of the code section, from which DWARF counts.
     code_start: u32,
-    types: BTreeMap<TypeId, Coroutine>,
+    types: BTreeMap<TypeId, Arc<Coroutine>>,
     /// The awaited future of a variant: its offset and its type.
     awaited: BTreeMap<TypeId, (u64, TypeId)>,
     /// Code of state machines.
@@ -109,8 +110,14 @@ impl Coroutines {
         Coroutines { code_start: module.code_start, ..read.finish() }
     }
 
-    /// The state machine to whose code an instruction belongs, by its offset in the module.
-    pub fn of_code(&self, offset: u32) -> Option<&Coroutine> {
+    /// Whether the module has none, or no data about them.
+    pub fn is_empty(&self) -> bool {
+        self.code.is_empty()
+    }
+
+    /// The state machine to whose code an instruction belongs, by its offset in the module. It takes time in proportion to
+    /// the module's size.
+    pub fn of_code(&self, offset: u32) -> Option<&Arc<Coroutine>> {
         let address = u64::from(offset.checked_sub(self.code_start)?);
         let around = self.code.iter().filter(|(range, _)| range.contains(&address));
         let (_, ty) = around.min_by_key(|(range, _)| range.end - range.start)?;
@@ -128,10 +135,11 @@ impl Coroutines {
         let (mut coroutine, mut address, mut found) = (coroutine, address, Vec::new());
         while found.len() < DEPTH_MAX {
             let (offset, bytes) = coroutine.state;
-            let state = number(address + offset, bytes).filter(|state| *state >= FIRST_AWAIT);
-            let Some(variant) = state.and_then(|state| coroutine.variants.get(&state)) else { break };
-            found.push(coroutine.place(Some(variant)));
-            let Some((offset, ty)) = self.awaited.get(&variant.ty) else { break };
+            let Some(state) = number(address + offset, bytes) else { break };
+            let Some(place) = coroutine.suspended_in(state) else { break };
+            found.push(place);
+            let awaited = coroutine.variants.get(&state).and_then(|variant| self.awaited.get(&variant.ty));
+            let Some((offset, ty)) = awaited else { break };
             let Some(next) = self.types.get(ty) else { break };
             (coroutine, address) = (next, address + offset);
         }
@@ -275,7 +283,8 @@ impl Reading {
         let code = self.code.iter().filter_map(|(range, function)| Some((range.clone(), of(function)?)));
         // The linker gives code that it left out to the lowest addresses.
         let code = code.filter(|(range, _)| range.start != 0 && range.start < range.end).collect();
-        Coroutines { code_start: 0, code, types: self.types, awaited: self.awaited }
+        let types = self.types.into_iter().map(|(id, coroutine)| (id, coroutine.into())).collect();
+        Coroutines { code_start: 0, code, types, awaited: self.awaited }
     }
 }
 

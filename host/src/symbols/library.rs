@@ -44,7 +44,7 @@ const SOURCES: [&str; 15] = [
 
 /// Packages that run Rust's tasks or jobs, with their drivers and locks. What a task does is in the program's own functions,
 /// which these call.
-const RUNTIMES: [&str; 22] = [
+const RUNTIMES: [&str; 25] = [
     "async-executor",
     "async-io",
     "async-std",
@@ -59,6 +59,10 @@ const RUNTIMES: [&str; 22] = [
     "mio",
     "parking_lot",
     "parking_lot_core",
+    // Macros that write parts of futures.
+    "pin-project",
+    "pin-project-lite",
+    "pin-utils",
     "polling",
     "rayon",
     "rayon-core",
@@ -106,16 +110,23 @@ fn standard_file(path: &str) -> Option<&str> {
 }
 
 /// Whether values that code accesses are its own and mean nothing to others: those of runtimes of tasks, of std's threads and
-/// locks, and of the counts of `Arc`. Other code of these libraries works on values of its callers.
+/// locks, and of the counts of `Arc` and `Rc`. Other code of these libraries works on values of its callers.
 pub fn keeps_values(frame: &SourceFrame) -> bool {
-    frame.file.as_deref().is_some_and(|file| {
-        let of_std =
-            || standard_file(file).is_some_and(|file| OF_ITS_OWN.iter().any(|own| file.starts_with(own)));
-        runtime_file(file).is_some() || of_std()
-    })
+    keeps_values_of_std(frame) || frame.file.as_deref().is_some_and(|file| runtime_file(file).is_some())
 }
 
-const OF_ITS_OWN: [&str; 2] = ["std/src/", "alloc/src/sync.rs"];
+/// The same for std alone.
+pub fn keeps_values_of_std(frame: &SourceFrame) -> bool {
+    let file = frame.file.as_deref().and_then(standard_file);
+    file.is_some_and(|file| OF_ITS_OWN.iter().any(|own| file.starts_with(own)))
+}
+
+/// Whether a frame belongs to the core library.
+pub fn is_of_core(frame: &SourceFrame) -> bool {
+    frame.file.as_deref().and_then(standard_file).is_some_and(|file| file.starts_with("core/src/"))
+}
+
+const OF_ITS_OWN: [&str; 3] = ["std/src/", "alloc/src/sync.rs", "alloc/src/rc.rs"];
 
 /// Whether a frame belongs to one of these libraries, or to the function that Rust's test harness adds to a crate.
 pub fn is_library(frame: &SourceFrame) -> bool {

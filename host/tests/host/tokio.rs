@@ -136,6 +136,102 @@ fn it_is_told_where_tasks_wait() {
     }
 }
 
+/// The rows of the story in a report: the column of each, and its text.
+fn rows(report: &str) -> Vec<(usize, String)> {
+    let after_head = report.lines().skip_while(|line| !line.trim_start().starts_with("step  "));
+    let rows = after_head.skip(1).take_while(|line| !line.trim().is_empty());
+    let row = |line: &str| {
+        let cells: Vec<&str> = line[9..].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let column = cells.iter().take_while(|cell| **cell == ".").count();
+        (column, cells[column].to_string())
+    };
+    rows.map(row).collect()
+}
+
+/// Tasks that share a thread are told by what they do, each in a column of its own, by any seed.
+#[test]
+fn stories_tell_what_tasks_do() {
+    if !is_built() {
+        return;
+    }
+    // Column 0 is the worker with the test's own future.
+    let told: [(&str, &[(usize, &str)]); 5] = [
+        (
+            "aborted",
+            &[
+                (1, "copy.acquire().await.unwrap().forget();"),
+                (1, "suspends: yield_now().await;"),
+                (0, "holder.abort();"),
+                (1, "is dropped while it waits: yield_now().await;"),
+                (0, "panics"),
+            ],
+        ),
+        (
+            "cancelled",
+            &[
+                (0, "suspends: let first = inbox.recv().await.unwrap();"),
+                (1, "suspends: tokio::time::sleep(Duration::from_millis(10)).await;"),
+                (0, "suspends: let second = inbox.recv().await.unwrap();"),
+                (0, "its time is up"),
+                (0, "is dropped while it waits: let second = inbox.recv().await.unwrap();"),
+                (0, "panics"),
+            ],
+        ),
+        (
+            "lost_notification",
+            &[
+                (1, "if !ready2.get() {"),
+                (1, "suspends: yield_now().await;"),
+                (2, "ready.set(true);"),
+                (2, "notify.notify_waiters();"),
+                (2, "ends"),
+                (0, "suspends: setter.await.unwrap();"),
+                (1, "suspends: notify2.notified().await;"),
+            ],
+        ),
+        (
+            "lost_update",
+            &[
+                (1, "let before = balance.load(SeqCst);"),
+                (1, "suspends: yield_now().await;"),
+                (2, "let before = balance.load(SeqCst);"),
+                (2, "suspends: yield_now().await;"),
+                (0, "panics"),
+            ],
+        ),
+        (
+            "opposite_orders",
+            &[
+                (1, "let first = a2.lock().await;"),
+                (1, "suspends: yield_now().await;"),
+                (2, "let second = b.lock().await;"),
+                (2, "suspends: yield_now().await;"),
+            ],
+        ),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let build = ["--config", "profile.dev.debug=2", "--no-fail-fast", "--test", "tells"];
+    for seed in ["0", "7"] {
+        let options = ["--", "--seed", seed, "--no-shrink", "--no-experiments", "--faults", "poll=0"];
+        let ended = cargo_coyote(&[&build[..], &options, &["-o", outdir]].concat());
+        assert_eq!(process::results(&ended).len(), told.len(), "{ended:?}");
+        for (test, wanted) in &told {
+            let (_, report) = ended.stdout.split_once(&format!("---- {test} ----")).expect(test);
+            let rows = rows(report.split("----").next().unwrap());
+            let mut left = rows.iter();
+            for (column, text) in *wanted {
+                let is_it = |row: &(usize, String)| row.0 == *column && row.1.starts_with(text);
+                assert!(left.any(is_it), "{test}: no row {column} {text:?} in order in {rows:#?}");
+            }
+            assert!(
+                rows.len() <= 15 && rows.iter().any(|row| row.1.starts_with("spawns task :")),
+                "{rows:#?}"
+            );
+        }
+    }
+}
+
 /// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.
 #[test]
 fn without_choices_there_is_one_order() {

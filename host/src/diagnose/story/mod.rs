@@ -4,7 +4,9 @@
 //! - `moment`: steps as lines of the guest's own source, and their importance. `lock_words` and `condvars` know the sync
 //!   objects of Rust's std, which are futexes.
 //! - `rows`: the important ones, with folded loops.
-//! - `tasks`: where suspended tasks wait, by the last stores to their `states`.
+//! - `polls`: the tasks that workers execute, and what becomes of them; `tasks`: where suspended ones wait; `turns`: which of
+//!   that is important. Workers and tasks are the story's *lanes*.
+//! - `sharing`: which memory several of them use.
 //! - `why`: what the schedule proves about the cause; `taken_twice`: a lock that a function takes twice, with another
 //!   worker in between; `values_read`: what the failing worker read, and what it reads in a passing schedule; `looks`: what
 //!   a worker that waits for ever saw before somebody changed it.
@@ -21,12 +23,14 @@ mod lock_words;
 mod looks;
 mod moment;
 mod objects;
+mod polls;
 mod receivers;
 mod recorder;
 mod rows;
-mod states;
+mod sharing;
 mod taken_twice;
 mod tasks;
+mod turns;
 mod values_read;
 mod why;
 mod within;
@@ -48,13 +52,15 @@ use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
-use moment::{Places, Subject, Weight};
+use moment::{Act, Places, Subject, Weight};
 use objects::Objects;
+use polls::Lane;
 use recorder::{Recorder, Recording};
 use rows::Group;
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use why::Facts;
 use within::Within;
 use words::Names;
@@ -63,8 +69,7 @@ use words::Names;
 pub struct Teller {
     symbols: Symbols,
     variables: Variables,
-    /// Read when the first deadlock is told.
-    coroutines: OnceCell<Coroutines>,
+    coroutines: Arc<Coroutines>,
     sources: Sources,
     with_history: bool,
 }
@@ -75,7 +80,8 @@ impl Teller {
         let wasm = &artifact.original;
         let (symbols, variables) = (Symbols::new(wasm), symbols::variables(wasm));
         let sources = Sources::beside(module);
-        Teller { symbols, variables, coroutines: OnceCell::new(), sources, with_history: false }
+        let coroutines = Arc::new(Coroutines::read(wasm));
+        Teller { symbols, variables, coroutines, sources, with_history: false }
     }
 
     /// Whether to keep all steps of the bugs as well, for their display.
@@ -93,14 +99,13 @@ impl Teller {
         let decisive = found.explanation.decisive.as_ref().map(|decisive| decisive.step);
         let from_values = why::may_follow_from_values(found.bug.kind);
         let passing = match &found.explanation.passing {
-            Some(passing) if from_values => {
-                record(execution, &passing.trace, false)?.map(|(_, recording)| (recording, paths(execution)))
-            }
+            Some(passing) if from_values => record(execution, &passing.trace, false, None)?
+                .map(|(_, recording)| (recording, paths(execution))),
             _ => None,
         };
-        let Some((Outcome::Bug(bug), recording)) = record(execution, trace, self.with_history)? else {
-            return Ok(());
-        };
+        let coroutines = Some(self.coroutines.clone());
+        let recorded = record(execution, trace, self.with_history, coroutines)?;
+        let Some((Outcome::Bug(bug), recording)) = recorded else { return Ok(()) };
         let Teller { symbols, variables, coroutines, sources, with_history } = self;
         let mut places = Places::new(symbols);
         let failed_calls = &execution.runtime().failed_calls;
@@ -108,6 +113,7 @@ impl Teller {
             within::libraries(execution.runtime(), |id| places.frames(&execution.machine().stack(id)));
         let subject = subject(execution, &bug, &within);
         let mut moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
+        turns::weigh(&mut moments);
         let runtime = execution.runtime();
         let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
         let looks: Vec<Look> = stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect();
@@ -120,17 +126,23 @@ impl Teller {
             objects: &objects.names,
             memory: &|access| variables.at(access.address, access.bytes),
             workers: &name,
+            tasks: &|id| tasks::name(&recording.polls, id),
+        };
+        // The worker, or the task that it executes at the end.
+        let at_end = |id| {
+            let task = if bug.worker == Some(id) { recording.polls.task(id) } else { None };
+            Lane::of(id, task.filter(|_| recording.polls.share_workers()))
         };
         let mut read = None;
         if let Some(reader) = bug.worker.filter(|_| from_values) {
             let reads = values_read::reads(&recording, reader, &mut places);
-            read = values_read::sentence(reader, &reads, &names);
+            read = values_read::sentence(at_end(reader), &reads, &names);
             if let (Some(passing), Some((recording, workers))) = (&mut found.explanation.passing, &passing) {
                 let path = &runtime.worker(reader).path;
                 let same = workers.iter().position(|other| other == path).map(|at| WorkerId(at as u32));
                 let others = same.map(|same| values_read::reads(recording, same, &mut places));
-                passing.read =
-                    others.and_then(|others| values_read::difference(reader, &reads, &others, &names));
+                passing.read = others
+                    .and_then(|others| values_read::difference(at_end(reader), &reads, &others, &names));
             }
         }
         let mut ends = ends(execution, &bug, &mut places, &names, sources);
@@ -139,19 +151,24 @@ impl Teller {
             // Without rows, the verdict already says this.
             ends.clear();
         }
-        let (workers, rows) = table(&groups, ends, decisive, &names, sources);
-        let workers = workers.into_iter().map(|id| StoryWorker { title: runtime.title(id), name: name(id) });
-        let workers = workers.collect();
+        let ends = ends.into_iter().map(|(id, row)| (at_end(id), row)).collect();
+        let (lanes, rows) = table(&groups, ends, decisive, &names, sources);
+        let column = |lane| match lane {
+            Lane::Worker(id) => StoryWorker { title: runtime.title(id), name: name(id) },
+            Lane::Task(id) => StoryWorker {
+                title: tasks::title(&recording.polls, id, &places),
+                name: tasks::name(&recording.polls, id),
+            },
+        };
+        let workers = lanes.into_iter().map(column).collect();
         if *with_history {
             let (moments, objects, names) = (&moments, &objects, &names);
             let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
             found.history = Some(history::history(&recording, &mut material));
         }
         let mut tasks = Vec::new();
-        if bug.kind == BugKind::Deadlock && !recording.states.is_empty() {
-            let wasm = &execution.machine().artifact().original;
-            let coroutines = coroutines.get_or_init(|| Coroutines::read(wasm));
-            tasks = tasks::suspended(execution, &recording.states, coroutines, &mut places);
+        if bug.kind == BugKind::Deadlock {
+            tasks = tasks::suspended(execution, &recording.polls, coroutines, &mut places);
         }
         for task in &mut tasks {
             task.source = source_text(sources, Some(&task.at));
@@ -172,6 +189,7 @@ impl Teller {
             moments: &moments,
             steps: &recording.steps,
             names: &names,
+            lane: &at_end,
             stacks: &stacks,
             line_of: &|location| places.borrow_mut().own(&[location]).map(|(_, line)| line),
             innermost: &innermost,
@@ -239,8 +257,9 @@ fn record(
     execution: &mut Execution,
     trace: &Trace,
     with_order: bool,
+    coroutines: Option<Arc<Coroutines>>,
 ) -> Result<Option<(Outcome, Recording)>, MachineError> {
-    let (recorder, recorded) = Recorder::new(with_order);
+    let (recorder, recorded) = Recorder::new(with_order, coroutines);
     let replayed = super::watched(execution, Box::new(recorder), |e| replay(e, trace, false))?;
     let recording = recorded.take();
     let is_whole = replayed.reproduces(trace) && !recording.too_long;
@@ -252,32 +271,42 @@ fn paths(execution: &Execution) -> Vec<WorkerPath> {
     execution.runtime().workers().iter().map(|worker| worker.path.clone()).collect()
 }
 
-/// The workers that have rows, and the rows. `ends`: rows for what is never executed; `decisive`: the decisive step.
+/// The workers and tasks that have rows, and the rows. `ends`: rows for what is never executed; `decisive`: the decisive step.
 fn table(
     groups: &[Group],
-    ends: Vec<(WorkerId, StoryRow)>,
+    ends: Vec<(Lane, StoryRow)>,
     decisive: Option<u64>,
     names: &Names<'_>,
     sources: &mut Sources,
-) -> (Vec<WorkerId>, Vec<StoryRow>) {
-    let all = groups.iter().map(|group| group.worker).chain(ends.iter().map(|(worker, _)| *worker));
-    let workers: BTreeSet<WorkerId> = all.collect();
-    let workers: Vec<WorkerId> = workers.into_iter().collect();
-    let column = |id: WorkerId| workers.iter().position(|worker| *worker == id);
+) -> (Vec<Lane>, Vec<StoryRow>) {
+    let all = groups.iter().map(|group| group.lane).chain(ends.iter().map(|(lane, _)| *lane));
+    let lanes: BTreeSet<Lane> = all.collect();
+    let lanes: Vec<Lane> = lanes.into_iter().collect();
+    let column = |lane: Lane| lanes.iter().position(|other| *other == lane);
     let of_group = |group: &Group| {
         let row = row(group, names, sources);
         let wakes = group.moments.iter().flat_map(|moment| &moment.wakes);
         StoryRow {
-            worker: column(group.worker).expect("it is in a row"),
-            wakes: wakes.filter_map(|id| column(*id)).collect(),
+            worker: column(group.lane).expect("it is in a row"),
+            wakes: wakes.filter_map(|id| column(Lane::Worker(*id))).collect(),
             decisive: decisive.is_some_and(|step| row.steps.is_some_and(|(a, b)| (a..=b).contains(&step))),
             ..row
         }
     };
     let mut rows: Vec<StoryRow> = groups.iter().map(of_group).collect();
-    let of_end = |(id, row)| StoryRow { worker: column(id).expect("it is in a row"), ..row };
+    // What tasks do in the code after a step may be much.
+    let of_task = |group: &Group| {
+        group
+            .moments
+            .iter()
+            .all(|moment| moment.is_after && !matches!(moment.act, Act::Allocates | Act::Frees))
+    };
+    let decisive = rows.iter().zip(groups).enumerate().filter(|(_, (row, _))| row.decisive).skip(1);
+    let others: Vec<usize> = decisive.filter(|(_, (_, group))| of_task(group)).map(|(at, _)| at).collect();
+    others.into_iter().for_each(|at| rows[at].decisive = false);
+    let of_end = |(lane, row)| StoryRow { worker: column(lane).expect("it is in a row"), ..row };
     rows.extend(ends.into_iter().map(of_end));
-    (workers, rows)
+    (lanes, rows)
 }
 
 fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
@@ -312,7 +341,7 @@ pub(crate) fn object_names(
     variables: &Variables,
     sources: &mut Sources,
 ) -> Result<BTreeMap<u64, String>, MachineError> {
-    let Some((Outcome::Bug(bug), recording)) = record(execution, trace, false)? else {
+    let Some((Outcome::Bug(bug), recording)) = record(execution, trace, false, None)? else {
         return Ok(BTreeMap::new());
     };
     let mut places = Places::new(symbols);

@@ -1,13 +1,16 @@
 //! Steps in the form in which readers see them: a line of the guest's own source, with the actions in it.
 
 use super::condvars;
-use super::lock_words::LockWord;
-use super::recorder::{RawAccess, RawStep, Recording};
+use super::lock_words::{self, LockWord};
+use super::polls::{Chain, Lane, PollEvent, TaskId, Turn};
+use super::recorder::{Quiet, RawAccess, RawStep, Recording};
+use super::sharing::{Others, Sharing};
 use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{
-    SourceFrame, Symbols, Variables, is_atomic_wrapper, is_harness, is_library, keeps_values,
+    SourceFrame, Suspension, Symbols, Variables, is_atomic_wrapper, is_harness, is_library, is_of_core,
+    keeps_values, keeps_values_of_std,
 };
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -39,11 +42,26 @@ pub fn is_same_line(a: &SourceFrame, b: &SourceFrame) -> bool {
     (&a.function, &a.file, a.line) == (&b.function, &b.file, b.line)
 }
 
-/// The actions of one step.
+/// Whether two moments, one of which may be a turn, are in one line: a state machine is not named as the function that is
+/// its code.
+pub fn in_line_of(a: &Moment, b: &Moment) -> bool {
+    match (&a.line, &b.line) {
+        (Some(a), Some(b)) => (&a.file, a.line) == (&b.file, b.line),
+        _ => false,
+    }
+}
+
+/// The actions of one step, or something in the code after it.
 #[derive(Clone, Debug)]
 pub struct Moment {
     pub worker: WorkerId,
+    /// The task that its worker executes, if workers do not tell who does what.
+    pub task: Option<TaskId>,
+    /// The index of the recorded step, and its number.
+    pub at: usize,
     pub step: u64,
+    /// Whether it belongs to the code after the step.
+    pub is_after: bool,
     pub weight: Weight,
     /// The guest's own line; `None` if it is not known.
     pub line: Option<SourceFrame>,
@@ -71,6 +89,8 @@ pub enum Act {
         got: Got,
     },
     Spawn(WorkerId),
+    SpawnTask(TaskId),
+    Turn(Turn),
     Chooses(Vec<u64>),
     Timeout,
     /// A fault with this name happens; and what becomes of a call by it, if that is known.
@@ -125,6 +145,30 @@ pub struct Places<'a> {
 }
 
 impl Moment {
+    /// A moment in the code after a step, of which nothing else is known.
+    fn after(at: usize, step: &RawStep, task: Option<TaskId>, line: Option<SourceFrame>, act: Act) -> Moment {
+        Moment {
+            worker: step.worker,
+            task,
+            at,
+            step: step.number,
+            is_after: true,
+            weight: Weight::Private,
+            line,
+            site: None,
+            act,
+            lock: None,
+            on_std_condvar: false,
+            accesses: Vec::new(),
+            took: Vec::new(),
+            wakes: Vec::new(),
+        }
+    }
+
+    pub fn lane(&self) -> Lane {
+        Lane::of(self.worker, self.task)
+    }
+
     /// Whether a library only looks at memory in it.
     pub fn looks_in_library(&self) -> bool {
         let looks = |access: &SharedAccess| !access.direct && !access.raw.writes;
@@ -145,6 +189,19 @@ impl<'a> Places<'a> {
     /// A path of debug information as reports show it.
     pub fn shown(&self, file: &str) -> String {
         self.symbols.shown(file)
+    }
+
+    /// The place of a state machine as a frame.
+    pub fn suspension(&self, place: &Suspension) -> SourceFrame {
+        let file = place.file.as_deref().map(|file| self.shown(file));
+        SourceFrame { function: place.function.clone(), file, line: place.line, column: None }
+    }
+
+    /// The innermost place of the guest's own source in a chain of machines that await each other.
+    fn of_chain(&mut self, chain: &Chain) -> Option<SourceFrame> {
+        let own = chain.iter().map(|(at, _)| self.suspension(at)).find(|frame| !is_library(frame));
+        let stores: Vec<Location> = chain.iter().filter_map(|(_, stored)| *stored).collect();
+        own.or_else(|| self.own(&stores).map(|(_, frame)| frame))
     }
 
     /// All frames of a stack, innermost first.
@@ -185,6 +242,24 @@ impl<'a> Places<'a> {
         false
     }
 
+    /// Whether code of std at the top of a stack accesses what is std's own.
+    fn is_std_own(&mut self, stack: &[Location]) -> bool {
+        let own = stack.iter().find_map(|location| {
+            let frames = self.at(*location);
+            frames.iter().find(|frame| !is_of_core(frame)).cloned()
+        });
+        own.is_some_and(|frame| keeps_values_of_std(&frame))
+    }
+
+    /// Whether a library has called the functions at the top of a stack, which are those of a lock of Rust's std.
+    fn is_lock_of_library(&mut self, stack: &[Location]) -> bool {
+        let outer = stack.iter().find_map(|location| {
+            let frames = self.at(*location);
+            frames.iter().find(|frame| !lock_words::is_code(frame)).cloned()
+        });
+        outer.is_some_and(|frame| is_library(&frame))
+    }
+
     /// A frame for a stack without lines: the innermost one that is not known to be a library's, or else the innermost
     /// one.
     fn without_line(&mut self, stack: &[Location]) -> Option<SourceFrame> {
@@ -208,60 +283,6 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The number of bytes of an access that are considered; further bytes are ignored.
-const BYTES_MAX: u32 = 64;
-
-/// The use of a byte of memory.
-#[derive(Default)]
-struct Use {
-    workers: BTreeSet<WorkerId>,
-    /// The workers that wrote it, and the last step in which each did.
-    writers: BTreeMap<WorkerId, u64>,
-    /// Whether a worker wrote it after another one had accessed it, or accessed it after another one wrote it while
-    /// both existed.
-    contended: bool,
-}
-
-/// The importance of accesses, by memory.
-struct Sharing(BTreeMap<u64, Use>);
-
-impl Sharing {
-    fn of(recording: &Recording) -> Sharing {
-        let mut uses: BTreeMap<u64, Use> = BTreeMap::new();
-        let mut born: BTreeMap<WorkerId, u64> = BTreeMap::new();
-        for step in &recording.steps {
-            if let Some(child) = step.spawned {
-                born.insert(child, step.number);
-            }
-            let birth = born.get(&step.worker).copied().unwrap_or_default();
-            for access in &step.accesses {
-                for byte in access.address..access.address + u64::from(access.bytes.min(BYTES_MAX)) {
-                    let all = uses.entry(byte).or_default();
-                    let others = all.workers.iter().any(|worker| *worker != step.worker);
-                    let mut news = all.writers.iter().filter(|(writer, _)| **writer != step.worker);
-                    all.contended |= access.writes && others || news.any(|(_, at)| *at > birth);
-                    all.workers.insert(step.worker);
-                    if access.writes {
-                        all.writers.insert(step.worker, step.number);
-                    }
-                }
-            }
-        }
-        Sharing(uses)
-    }
-
-    fn weight(&self, access: &RawAccess, direct: bool) -> Weight {
-        let bytes = access.address..access.address + u64::from(access.bytes.min(BYTES_MAX));
-        let uses = || bytes.clone().filter_map(|byte| self.0.get(&byte));
-        match () {
-            () if uses().any(|all| all.contended) && direct => Weight::Shared,
-            () if uses().any(|all| all.contended) => Weight::Library,
-            () if uses().any(|all| all.workers.len() > 1 && !all.writers.is_empty()) => Weight::Background,
-            () => Weight::Private,
-        }
-    }
-}
-
 /// The subject of a bug.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
@@ -279,7 +300,7 @@ pub fn moments(
     subject: &Subject,
     failed_calls: &[(u64, String)],
 ) -> Vec<Moment> {
-    let sharing = Sharing::of(recording);
+    let (sharing, spawned) = (Sharing::of(recording), recording.spawned());
     let mut objects: BTreeMap<u64, BTreeSet<WorkerId>> = BTreeMap::new();
     for step in recording.steps.iter().filter(|step| is_object(step.operation.kind)) {
         objects.entry(step.operation.object).or_default().insert(step.worker);
@@ -303,6 +324,9 @@ pub fn moments(
     }
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
+    let place_of = |(at, number): &(usize, usize)| (*at, recording.steps[*at].blocks[*number].accesses);
+    let first_task = spawned.keys().map(place_of).min().unwrap_or_default();
+    let tells_tasks = recording.steps.iter().any(|step| !step.turns.is_empty());
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
     let mut moments = Vec::new();
     for (at, step) in recording.steps.iter().enumerate() {
@@ -320,31 +344,65 @@ pub fn moments(
         // the line of anything that its macro contains.
         let waits_for_tasks =
             step.operation.kind == OpKind::FutexWait && runs_tasks(&places.frames(&step.stack));
+        // That time passes is all that happens while all tasks wait.
+        let tells_time = step.timeout && waits_for_tasks && tells_tasks;
+        let line = line.filter(|_| !tells_time);
         let folded = of_harness || !is_guests || waits_for_tasks || places.is_in(&step.stack, keeps_runtime);
         let mut weight = Weight::Private;
         let mut accesses = Vec::new();
-        for raw in &step.accesses {
+        let mut after: Vec<(usize, Moment)> = Vec::new();
+        for (count, raw) in step.accesses.iter().enumerate() {
             let stack = stack_of(step, raw);
             let direct = places.is_direct(stack.iter().copied());
+            // What a runtime does between polls, and std's own counts, tell nothing about tasks.
+            let of_runtime = |quiet: &Quiet| {
+                !recording.births.is_empty() && (quiet.stack.is_empty() || places.is_std_own(&stack))
+            };
+            if !direct && raw.quiet.as_ref().is_some_and(of_runtime) {
+                continue;
+            }
             let word = words.get(&raw.address).copied();
             let is_of = |word: &LockWord| places.lock_of(&stack).is_some_and(|(lock, _)| lock == *word);
             let word = word.filter(|_| raw.bytes == 4).filter(is_of);
             // The story begins with what is done before a second worker exists.
             // What a library keeps for itself tells a reader nothing.
-            let is_its_own = || variables.is_of_library(raw.address) || futexes.contains(&raw.address);
-            let keeps = !direct && word.is_none() && is_its_own();
-            let its = if keeps { Weight::Private } else { sharing.weight(raw, direct) };
-            let mut its = if step.number < first_spawn { its.min(Weight::Background) } else { its };
+            let is_its_own =
+                || variables.is_of_library(raw.address) || word.is_none() && futexes.contains(&raw.address);
+            let keeps = !direct && is_its_own();
+            let its = if keeps {
+                Weight::Private
+            } else {
+                match sharing.others(raw, (at, count)) {
+                    Others::Contend if direct => Weight::Shared,
+                    Others::Contend => Weight::Library,
+                    Others::Read => Weight::Background,
+                    Others::Nothing => Weight::Private,
+                }
+            };
+            let is_early = step.number < first_spawn || (at, count) < first_task;
+            let mut its = if is_early { its.min(Weight::Background) } else { its };
             if !keeps && its >= Weight::Library && subject.addresses.iter().any(|at| touches(raw, *at)) {
                 its = Weight::Subject;
             }
             if its >= Weight::Background {
                 let is_contended = its >= Weight::Library;
                 let of_library = !direct
-                    && places.accessing(stack.iter().copied()).is_some_and(|frame| keeps_values(&frame));
+                    && match word {
+                        Some(_) => places.is_lock_of_library(&stack),
+                        None => places.accessing(stack.iter().copied()).is_some_and(|at| keeps_values(&at)),
+                    };
                 let access = SharedAccess { raw: raw.clone(), direct, of_library, is_contended, word };
-                if its == Weight::Library && access.takes_lock().is_some() {
+                if its == Weight::Library && !of_library && access.takes_lock().is_some() {
                     its = Weight::Lock;
+                }
+                if let Some(quiet) = raw.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty()) {
+                    let line = places.own(&stack).map(|(_, line)| line);
+                    if line.is_some() && !places.is_in(&stack, keeps_runtime) {
+                        let moment = Moment::after(at, step, quiet.task, line, Act::Access);
+                        let (site, accesses) = (raw.location, vec![access]);
+                        after.push((count, Moment { weight: its, site, accesses, ..moment }));
+                    }
+                    continue;
                 }
                 accesses.push(access);
             }
@@ -364,28 +422,23 @@ pub fn moments(
         if wakes {
             weight = weight.max(Weight::Waiting);
         }
-        if folded && weight < Weight::Subject {
+        if folded && !tells_time && weight < Weight::Subject {
             weight = Weight::Private;
         }
         let site = step.stack.first().copied();
         if let Some(name) = &step.fault {
-            moments.push(Moment {
-                worker: step.worker,
-                step: step.number,
-                weight: Weight::Subject,
-                line: line.clone(),
-                site,
-                act: step.stale.map_or_else(|| fault(name, step.number, failed_calls), Act::Stale),
-                lock: None,
-                on_std_condvar: false,
-                accesses: Vec::new(),
-                took: Vec::new(),
-                wakes: Vec::new(),
-            });
+            let act = step.stale.map_or_else(|| fault(name, step.number, failed_calls), Act::Stale);
+            // The line of what a runtime does for itself says nothing.
+            let line = line.clone().filter(|_| !folded);
+            let fault = Moment::after(at, step, step.task, line, act);
+            moments.push(Moment { weight: Weight::Subject, is_after: false, site, ..fault });
         }
         moments.push(Moment {
             worker: step.worker,
+            task: step.task,
+            at,
             step: step.number,
+            is_after: false,
             weight,
             line: line.clone(),
             site,
@@ -396,27 +449,40 @@ pub fn moments(
             took: step.took.clone(),
             wakes: if wakes { step.woke.clone() } else { Vec::new() },
         });
-        for block in step.blocks.iter().filter(|block| subject.events.contains(&block.event)) {
-            moments.push(Moment {
-                worker: step.worker,
-                step: step.number,
-                weight: Weight::Subject,
-                line: places.own(&block.stack).map(|(_, frame)| frame).or_else(|| line.clone()),
-                site: block.stack.first().copied(),
-                act: if block.frees { Act::Frees } else { Act::Allocates },
-                lock: None,
-                on_std_condvar: false,
-                accesses: Vec::new(),
-                took: Vec::new(),
-                wakes: Vec::new(),
-            });
+        for (number, block) in step.blocks.iter().enumerate() {
+            let is_subject = subject.events.contains(&block.event);
+            let tasks = spawned.get(&(at, number));
+            let act = match tasks.and_then(|tasks| tasks.first()) {
+                _ if is_subject && block.frees => Act::Frees,
+                _ if is_subject => Act::Allocates,
+                Some((task, _)) => Act::SpawnTask(*task),
+                None => continue,
+            };
+            let own = places.own(&block.stack).map(|(_, frame)| frame).or_else(|| line.clone());
+            let weight = if is_subject { Weight::Subject } else { Weight::Lock };
+            let moment = Moment::after(at, step, block.task, own, act);
+            after.push((block.accesses, Moment { weight, site: block.stack.first().copied(), ..moment }));
         }
+        let turns = step.turns.iter().map(|(count, event)| (*count, turn(at, step, event, places)));
+        after.extend(turns);
+        after.sort_by_key(|(count, _)| *count);
+        moments.extend(after.into_iter().map(|(_, moment)| moment));
     }
     moments
 }
 
+/// What becomes of a task, as a moment.
+fn turn(at: usize, step: &RawStep, event: &PollEvent, places: &mut Places<'_>) -> Moment {
+    let line = places.of_chain(&event.chain);
+    Moment::after(at, step, event.task, line, Act::Turn(event.turn))
+}
+
 /// The place of an access, followed by its callers.
 pub fn stack_of(step: &RawStep, raw: &RawAccess) -> Vec<Location> {
+    if let Some(quiet) = raw.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty()) {
+        let callers = quiet.stack.iter().skip(1).copied();
+        return raw.location.into_iter().chain(callers).collect();
+    }
     let own = raw.location.or(step.stack.first().copied());
     own.into_iter().chain(step.stack.iter().skip(1).copied()).collect()
 }

@@ -1,6 +1,6 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
-use super::states::States;
+use super::polls::{PollEvent, Polls, TaskId, Turn};
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
     AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
@@ -9,9 +9,11 @@ use crate::orderings::{Atomicity, Order};
 use crate::runtime::heap::Change;
 use crate::runtime::weak::Stale;
 use crate::runtime::{FaultCounts, ObjectId, Request, Runtime};
+use crate::symbols::Coroutines;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number of steps of an iteration with a story.
@@ -20,6 +22,9 @@ const STEPS_MAX: usize = 100_000;
 /// The maximum number of frames on all stacks together that are read for a story. It takes about 50 ns to read a frame.
 const FRAMES_MAX: usize = 20_000_000;
 
+/// The maximum number of accesses that are no steps of which the stacks are read. Each takes about 10 us.
+const QUIET_MAX: usize = 20_000;
+
 /// The size of the largest machine type.
 const NUMBER_BYTES: u32 = 8;
 
@@ -27,6 +32,8 @@ const NUMBER_BYTES: u32 = 8;
 #[derive(Clone, Debug)]
 pub struct RawStep {
     pub worker: WorkerId,
+    /// The task that it executes.
+    pub task: Option<TaskId>,
     /// The step's number, from 1.
     pub number: u64,
     /// Whether a timeout of the worker fired.
@@ -52,6 +59,8 @@ pub struct RawStep {
     pub ended: bool,
     /// Blocks that are allocated and freed in the code after it.
     pub blocks: Vec<RawBlock>,
+    /// What became of tasks in the code after it, each with the number of accesses before it.
+    pub turns: Vec<(usize, PollEvent)>,
     /// Its acquisitions and releases, each with the number of accesses before it.
     pub syncs: Vec<(usize, SyncEvent)>,
     /// Workers that are blocked after the step and were not before, or now wait for something else; and workers that
@@ -75,6 +84,8 @@ pub struct RawBlock {
     pub event: u32,
     /// Whether it only freed a block, and allocated none.
     pub frees: bool,
+    /// The task that did so.
+    pub task: Option<TaskId>,
     pub stack: Vec<Location>,
     /// The number of accesses of the step before it, and the ranges that became other memory: addresses and sizes.
     pub accesses: usize,
@@ -100,16 +111,79 @@ pub struct RawAccess {
     pub order: Option<Order>,
     /// Whether it is a compare-exchange, which may not write.
     pub may_fail: bool,
+    /// Who makes it in the code after the step, if it is no step since its worker is alone.
+    pub quiet: Option<Quiet>,
+}
+
+/// An access that is no step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quiet {
+    pub task: Option<TaskId>,
+    /// Empty if its worker polls no future; else the access is one of a task, or of the future of a `block_on`.
+    pub stack: Vec<Location>,
+    /// Whether it is in a frame, and in no future: frames of several tasks follow each other in one stack.
+    pub in_frame: bool,
 }
 
 /// The recorded steps.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub steps: Vec<RawStep>,
-    /// Stores to states of tasks.
-    pub states: States,
+    pub polls: Polls,
+    /// The beginnings of tasks.
+    pub births: BTreeMap<TaskId, Birth>,
     /// Whether there were more steps, or more frames on their stacks, than the maximum.
     pub too_long: bool,
+}
+
+/// The beginning of a task.
+#[derive(Clone, Debug)]
+pub struct Birth {
+    /// The allocation of the block in which its machine is: indices of the step and of its block.
+    pub block: Option<(usize, usize)>,
+    /// Its machine.
+    pub range: Range<u64>,
+}
+
+impl Recording {
+    fn of(polls: Polls) -> Recording {
+        Recording { polls, ..Recording::default() }
+    }
+
+    fn turns(&mut self, events: impl IntoIterator<Item = PollEvent>) {
+        if let Some(step) = self.steps.last_mut() {
+            step.turns.extend(events.into_iter().map(|event| (step.accesses.len(), event)));
+        }
+    }
+
+    /// The tasks whose machines are in blocks, by the indices of the allocation's step and of its block.
+    pub fn spawned(&self) -> BTreeMap<(usize, usize), Vec<(TaskId, &Birth)>> {
+        let mut spawned: BTreeMap<(usize, usize), Vec<(TaskId, &Birth)>> = BTreeMap::new();
+        for (task, birth) in &self.births {
+            birth.block.into_iter().for_each(|block| spawned.entry(block).or_default().push((*task, birth)));
+        }
+        spawned
+    }
+
+    /// Leaves out tasks if workers tell who does what, and then what becomes of them if none is dropped.
+    fn without_single_tasks(mut self) -> Recording {
+        if self.polls.share_workers() {
+            return self;
+        }
+        let turns = || self.steps.iter().flat_map(|step| &step.turns);
+        let drops = turns().any(|(_, event)| event.turn == Turn::Dropped);
+        self.births.clear();
+        for step in &mut self.steps {
+            step.task = None;
+            step.turns.retain_mut(|(_, event)| {
+                event.task = None;
+                drops && event.turn != Turn::Ends
+            });
+            step.blocks.iter_mut().for_each(|block| block.task = None);
+            step.accesses.iter_mut().for_each(|access| access.quiet = None);
+        }
+        self
+    }
 }
 
 /// The recording, shared with the recorder's owner.
@@ -118,7 +192,8 @@ pub struct Shared(Arc<Mutex<Recording>>);
 
 impl Shared {
     pub fn take(&self) -> Recording {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let recording = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        recording.without_single_tasks()
     }
 }
 
@@ -133,15 +208,29 @@ pub struct Recorder {
     faults: FaultCounts,
     /// Number of frames that were read.
     frames: usize,
+    /// Number of stacks of accesses that are no steps.
+    quiet: usize,
+    /// Blocks in use, by address: their ends, and the indices of the step and in its blocks.
+    blocks: BTreeMap<u64, (u64, usize, usize)>,
     /// Whether to record happens-before and waits, too.
     with_order: bool,
 }
 
 impl Recorder {
-    pub fn new(with_order: bool) -> (Recorder, Shared) {
-        let shared = Shared::default();
-        let (open, blocked, faults) = (Vec::new(), BTreeMap::new(), FaultCounts::default());
-        (Recorder { shared: shared.clone(), open, blocked, faults, frames: 0, with_order }, shared)
+    /// `coroutines`: the kinds of tasks that are followed.
+    pub fn new(with_order: bool, coroutines: Option<Arc<Coroutines>>) -> (Recorder, Shared) {
+        let shared = Shared(Arc::new(Mutex::new(Recording::of(Polls::of(coroutines)))));
+        let recorder = Recorder {
+            shared: shared.clone(),
+            open: Vec::new(),
+            blocked: BTreeMap::new(),
+            faults: FaultCounts::default(),
+            frames: 0,
+            quiet: 0,
+            blocks: BTreeMap::new(),
+            with_order,
+        };
+        (recorder, shared)
     }
 
     /// The innermost frames of a worker's stack.
@@ -186,6 +275,7 @@ impl Recorder {
         let worker = step.pick.worker();
         recording.steps.push(RawStep {
             worker,
+            task: recording.polls.task(worker),
             number: step.number + 1,
             timeout: matches!(step.pick, Pick::Timeout(_)),
             operation: step.operation,
@@ -200,6 +290,7 @@ impl Recorder {
             spawned: None,
             ended: false,
             blocks: Vec::new(),
+            turns: Vec::new(),
             syncs: Vec::new(),
             blocked: Vec::new(),
             unblocked: Vec::new(),
@@ -243,7 +334,15 @@ impl Recorder {
 
     fn access(&mut self, recording: &mut Recording, state: &GuestState<'_>, access: &MemoryAccess) {
         let range = (access.address, u64::from(access.bytes));
-        recording.states.access(access.address, access.bytes, access.writes, state.location(access.site));
+        let polls = &mut recording.polls;
+        let was_polling = polls.is_polling(access.worker);
+        let spawned = polls.tasks().len();
+        let events = polls.access(state, access, state.location(access.site));
+        let quiet = self.quiet(state, polls, access, was_polling);
+        if recording.polls.tasks().len() > spawned {
+            self.add_birth(recording, TaskId(spawned));
+        }
+        recording.turns(events);
         match access.source {
             // The host has already made the access.
             AccessSource::Host => return self.forget(recording, range.0, range.1),
@@ -270,27 +369,68 @@ impl Recorder {
             pointers: before.is_some_and(|value| is_pointer(state, value, access.bytes)),
             order: if self.with_order { order(state, access) } else { None },
             may_fail,
+            quiet,
         });
         if writes && access.bytes <= NUMBER_BYTES {
             self.open.push(step.accesses.len() - 1);
         }
     }
 
+    /// Who makes an access that is no step.
+    fn quiet(
+        &mut self,
+        state: &GuestState<'_>,
+        polls: &Polls,
+        access: &MemoryAccess,
+        polling: bool,
+    ) -> Option<Quiet> {
+        let is_operation = |kind: OpKind| kind != OpKind::FutexWait;
+        let passes = matches!(access.source, AccessSource::Operation(kind) if is_operation(kind));
+        if !passes || !state.runtime.alone_in_harness() {
+            return None;
+        }
+        let is_read = polling && self.quiet < QUIET_MAX;
+        self.quiet += usize::from(is_read);
+        let stack = if is_read { self.stack(state, access.worker) } else { Vec::new() };
+        let address = access.address;
+        let bounds = state.runtime.stack_of(access.worker).or_else(|| state.main_stack_alone());
+        let on_stack = bounds.is_some_and(|(low, high)| (low.into()..high.into()).contains(&address));
+        let in_frame = on_stack && !polls.is_in_machine(address);
+        Some(Quiet { task: polls.task(access.worker), stack, in_frame })
+    }
+
+    fn add_birth(&self, recording: &mut Recording, task: TaskId) {
+        let range = recording.polls.tasks()[task.0].range.clone();
+        let around = self.blocks.range(..=range.start).next_back();
+        let around = around.filter(|(_, (end, ..))| range.start < *end);
+        let block = around.map(|(_, (_, step, block))| (*step, *block));
+        recording.births.insert(task, Birth { block, range });
+    }
+
     fn heap(&mut self, recording: &mut Recording, state: &GuestState<'_>, worker: WorkerId, change: &Change) {
         if let Some((address, bytes)) = change.freed() {
             let (address, bytes) = (u64::from(address), u64::from(bytes.unwrap_or(u32::MAX)));
             self.forget(recording, address, bytes);
-            recording.states.clear(address..address + bytes);
+            let dropped = recording.polls.forget(address..address + bytes);
+            recording.turns(dropped);
+            self.blocks.remove(&address);
         }
         self.settle(recording, state);
         let stack = self.stack(state, worker);
+        let task = recording.polls.task(worker);
+        let at = recording.steps.len().saturating_sub(1);
         let Some(step) = recording.steps.last_mut() else { return };
+        if let Some((address, bytes)) = change.new {
+            let end = u64::from(address) + u64::from(bytes);
+            self.blocks.insert(address.into(), (end, at, step.blocks.len()));
+        }
         // If a block's size is not known, everything behind its address.
         let old = change.old.map(|(address, bytes)| (address, bytes.unwrap_or(u32::MAX)));
         let renewed = old.into_iter().chain(change.new);
         step.blocks.push(RawBlock {
             event: change.event,
             frees: change.new.is_none(),
+            task,
             stack,
             accesses: step.accesses.len(),
             renewed: renewed.map(|(address, bytes)| (address.into(), bytes.into())).collect(),
@@ -318,6 +458,8 @@ impl Observer for Recorder {
         if recording.too_long {
             return;
         }
+        let settled = recording.polls.settle(state);
+        recording.turns(settled);
         match event {
             Event::Step(step) => self.step(&mut recording, state, step),
             Event::Access(access) => self.access(&mut recording, state, access),

@@ -1,7 +1,7 @@
 //! Moments as rows: the important ones, one row for the actions of a worker in one line, with folded loops.
 
-use super::moment::{Moment, Weight, is_same_line};
-use coyote_strategies::WorkerId;
+use super::moment::{Act, Moment, Weight, in_line_of, is_same_line};
+use super::polls::Lane;
 
 /// The maximum number of rows of a story.
 const ROWS_MAX: usize = 15;
@@ -15,10 +15,10 @@ const BODY_ROWS_MAX: usize = 4;
 /// The minimum number of rounds of a loop.
 const TIMES_MIN: u32 = 3;
 
-/// Moments of one worker in one line, with none of another worker in between.
+/// Moments of one worker or task in one line, with none of another one in between.
 #[derive(Clone, Debug)]
 pub struct Group {
-    pub worker: WorkerId,
+    pub lane: Lane,
     pub moments: Vec<Moment>,
     /// See [`StoryRow::repeats`](crate::results::StoryRow::repeats).
     pub repeats: Option<(usize, u32)>,
@@ -36,18 +36,23 @@ impl Group {
         let Some(last) = self.moments.last() else { return true };
         let same = |other: &Moment| other.site == moment.site && other.act == moment.act;
         // A library that spins says the same in each round.
-        let again = !moment.looks_in_library() && self.moments.iter().any(same);
+        let again = !moment.looks_in_library() && !moment.is_after && self.moments.iter().any(same);
+        let of_task = [last, moment].iter().any(|moment| moment.is_after);
+        if [last, moment].iter().all(|moment| matches!(moment.act, Act::Turn(_))) {
+            return false;
+        }
         let same_line = match (&last.line, &moment.line) {
+            _ if of_task => in_line_of(last, moment),
             (Some(a), Some(b)) => is_same_line(a, b),
             _ => false,
         };
-        last.worker == moment.worker && same_line && !again
+        last.lane() == moment.lane() && same_line && !again
     }
 
     /// Whether two groups have the same actions, with any values.
     fn is_like(&self, other: &Group) -> bool {
         let alike = |(a, b): (&Moment, &Moment)| a.site == b.site && a.act == b.act && a.wakes == b.wakes;
-        self.worker == other.worker
+        self.lane == other.lane
             && self.moments.len() == other.moments.len()
             && self.moments.iter().zip(&other.moments).all(alike)
     }
@@ -95,7 +100,7 @@ fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {
         match groups.last_mut() {
             Some(group) if group.takes(moment) => group.moments.push(moment.clone()),
             _ => groups.push(Group {
-                worker: moment.worker,
+                lane: moment.lane(),
                 moments: vec![moment.clone()],
                 repeats: None,
                 skipped: 0,

@@ -1,14 +1,14 @@
 //! Suspended tasks of Rust's async functions at the end of an execution: where each of them waits.
 //!
-//! No stack has a suspended task. What shows it is its state machine: the last store to the machine's state, which the
-//! machine's own code made, and the state that memory still holds ([`Coroutines`]). Left out are machines in freed blocks
-//! and in ended frames, those whose state was read since, as it is when they are polled again or dropped, and those that
-//! another machine contains: only that one knows whether it still awaits them.
+//! No stack has a suspended task. What shows it is its state machine, which [`Polls`] has met, and the states that memory
+//! still holds. Left out are machines in freed blocks and in ended frames, and those that another machine contains: only
+//! that one knows whether it still awaits them.
 
 use super::moment::Places;
-use super::states::{States, Store};
+use super::polls::{Machine, PolledTask, Polls, TaskId};
+use super::words;
 use crate::execution::Execution;
-use crate::symbols::{Coroutine, Coroutines, SourceFrame, Suspension, is_library};
+use crate::symbols::{Coroutines, SourceFrame, is_library};
 use std::ops::Range;
 
 /// A suspended task.
@@ -22,58 +22,34 @@ pub struct Task {
     pub source: Option<String>,
 }
 
-/// What is a state machine in memory, if a store was to its state and not to another field.
-struct Candidate<'a> {
-    range: Range<u64>,
-    coroutine: &'a Coroutine,
-    store: Store,
-}
-
-impl Candidate<'_> {
-    /// Whether the other one shows that this one is no machine, or only a part of one. When a machine is suspended, the
-    /// last store of its code is to its state.
-    fn is_refuted_by(&self, other: &Candidate<'_>) -> bool {
-        let (own, its) = (&self.range, &other.range);
-        let contains = own != its && its.start <= own.start && own.end <= its.end;
-        let overlaps = own.start < its.end && its.start < own.end;
-        let is_later = other.store.number > self.store.number;
-        contains || overlaps && is_later && self.coroutine.function == other.coroutine.function
-    }
-}
-
 /// The suspended tasks, ordered by their places.
 pub fn suspended(
     execution: &Execution,
-    states: &States,
+    polls: &Polls,
     coroutines: &Coroutines,
     places: &mut Places<'_>,
 ) -> Vec<Task> {
-    let candidates = states.iter().filter_map(|(address, store)| {
-        let coroutine = coroutines.of_code(store.location.offset)?;
-        let base = address.checked_sub(coroutine.state.0)?;
-        let range = base..base + coroutine.bytes;
-        is_alive(execution, &range).then_some(Candidate { range, coroutine, store })
-    });
-    let candidates: Vec<Candidate<'_>> = candidates.collect();
+    let machines: Vec<&Machine> = polls.suspended().filter(|at| is_alive(execution, &at.range)).collect();
     let number = |address: u64, bytes: u32| {
         let end = address.checked_add(bytes.into())?;
         let bytes = execution.machine().memory().get(address as usize..end as usize)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
     let mut tasks: Vec<Task> = Vec::new();
-    for candidate in &candidates {
-        let Candidate { range, coroutine, store } = candidate;
-        if store.was_read || candidates.iter().any(|other| candidate.is_refuted_by(other)) {
+    for machine in &machines {
+        let (own, coroutine) = (&machine.range, &machine.coroutine);
+        let contains = |other: &Range<u64>| own != other && other.start <= own.start && own.end <= other.end;
+        if machines.iter().any(|other| contains(&other.range)) {
             continue;
         }
-        let suspensions = coroutines.suspensions(coroutine, range.start, &number);
+        let suspensions = coroutines.suspensions(coroutine, own.start, &number);
         if suspensions.is_empty() {
             continue;
         }
-        let innermost = suspensions.iter().map(|at| frame(at, places)).rfind(|frame| !is_library(frame));
-        let begins = frame(&coroutine.begins(), places);
+        let innermost = suspensions.iter().map(|at| places.suspension(at)).rfind(|frame| !is_library(frame));
+        let begins = places.suspension(&coroutine.begins());
         // An `await` within a macro has its line there; code has the line where the macro is called, if it has any.
-        let at = innermost.or_else(|| places.own(&[store.location]).map(|(_, frame)| frame));
+        let at = innermost.or_else(|| places.own(machine.stored.as_slice()).map(|(_, frame)| frame));
         let at = at.or_else(|| Some(begins.clone()).filter(|begins| !is_library(begins)));
         tasks.extend(at.map(|at| Task { begins, at, source: None }));
     }
@@ -82,9 +58,25 @@ pub fn suspended(
     tasks
 }
 
-fn frame(place: &Suspension, places: &Places<'_>) -> SourceFrame {
-    let file = place.file.as_deref().map(|file| places.shown(file));
-    SourceFrame { function: place.function.clone(), file, line: place.line, column: None }
+/// A task's name: the line where its function or block begins, and a number if others have that line.
+pub fn name(polls: &Polls, id: TaskId) -> String {
+    let tasks = polls.tasks();
+    let line = tasks[id.0].begins.line;
+    let number = match line {
+        None => format!(" {}", id.0 + 1),
+        Some(line) => format!(" :{line}"),
+    };
+    let like = |of: &[PolledTask]| of.iter().filter(|task| task.begins.line == line).count();
+    let several = line.is_some() && like(tasks) > 1;
+    let which = if several { format!(" #{}", like(&tasks[..=id.0])) } else { String::new() };
+    format!("task{number}{which}")
+}
+
+/// What a task is.
+pub fn title(polls: &Polls, id: TaskId, places: &Places<'_>) -> String {
+    let begins = places.suspension(&polls.tasks()[id.0].begins);
+    let of = super::short_name(&begins.function);
+    format!("{} of `{of}`{}", name(polls, id), words::in_brackets(Some(&begins)))
 }
 
 /// Whether memory belongs to a frame that has not ended, or to one block that is in use.
@@ -94,32 +86,4 @@ fn is_alive(execution: &Execution, range: &Range<u64>) -> bool {
         let block = execution.runtime().heap.block_around(begin);
         block.is_some_and(|block| end - block.address <= block.bytes)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coyote_instrumenter::Location;
-
-    /// Of two machines of one kind that overlap, the one whose state was stored last is one.
-    #[test]
-    fn parts_and_other_fields_are_no_machines() {
-        let (machine, other) = (Coroutine::empty("a::b", 40), Coroutine::empty("a::c", 40));
-        let candidate = |begin: u64, bytes: u64, number, coroutine| Candidate {
-            range: begin..begin + bytes,
-            coroutine,
-            store: Store { location: Location { function: 0, offset: 0 }, number, was_read: false },
-        };
-        let whole = candidate(100, 40, 5, &machine);
-        for (one, refuted) in [
-            (candidate(108, 40, 4, &machine), true),
-            (candidate(108, 40, 6, &machine), false),
-            (candidate(108, 40, 4, &other), false),
-            (candidate(140, 40, 4, &machine), false),
-            (candidate(108, 8, 9, &other), true),
-        ] {
-            assert_eq!(one.is_refuted_by(&whole), refuted, "{:?}", one.range);
-        }
-        assert!(!whole.is_refuted_by(&whole));
-    }
 }

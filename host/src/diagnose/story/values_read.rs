@@ -5,6 +5,7 @@
 //! library tries to take a lock says nothing.
 
 use super::moment::{Places, stack_of};
+use super::polls::Lane;
 use super::recorder::{RawAccess, RawBlock, RawStep, Recording};
 use super::words::{self, Names};
 use crate::symbols::SourceFrame;
@@ -24,7 +25,7 @@ pub struct Read {
 
 /// The last write before a read.
 struct Writer {
-    worker: WorkerId,
+    lane: Lane,
     is_reader: bool,
     step: u64,
     line: Option<SourceFrame>,
@@ -48,7 +49,7 @@ pub fn reads(recording: &Recording, reader: WorkerId, places: &mut Places<'_>) -
                 let line = places.own(&stack).map(|(_, line)| line);
                 if let Some(line) = line.filter(|_| places.is_direct(stack.iter().copied())) {
                     let writer = written.last(raw).map(|(by, fresh)| Writer {
-                        worker: by.worker,
+                        lane: Lane::of(by.worker, by.task),
                         is_reader: by.worker == reader,
                         step: by.number,
                         line: places.own(&by.stack).map(|(_, line)| line),
@@ -144,7 +145,7 @@ impl Read {
 
     fn wrote(&self, names: &Names<'_>) -> String {
         let Some(writer) = &self.writer else { return String::new() };
-        let who = if writer.is_reader { "it".into() } else { (names.workers)(writer.worker) };
+        let who = if writer.is_reader { "it".into() } else { names.lane(writer.lane) };
         format!(", which {who} wrote in step {}{}", writer.step, words::in_brackets(writer.line.as_ref()))
     }
 
@@ -161,16 +162,16 @@ impl Read {
 }
 
 /// A sentence on the last thing that a failing worker read, if another worker had written it meanwhile.
-pub fn sentence(reader: WorkerId, failing: &[Read], names: &Names<'_>) -> Option<String> {
+pub fn sentence(reader: Lane, failing: &[Read], names: &Names<'_>) -> Option<String> {
     let is_news = |read: &&Read| read.writer.as_ref().is_some_and(|writer| writer.is_news);
     let read = failing.last().filter(is_news)?;
     let value = words::value(&read.access, names).filter(|value| value != words::NOT_NULL);
-    let (who, what, place) = ((names.workers)(reader), read.what(value, names)?, words::place(&read.line));
+    let (who, what, place) = (names.lane(reader), read.what(value, names)?, words::place(&read.line));
     Some(format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote(names)))
 }
 
 /// A clause on the first read in which a passing schedule differs from the failing one.
-pub fn difference(reader: WorkerId, failing: &[Read], passing: &[Read], names: &Names<'_>) -> Option<String> {
+pub fn difference(reader: Lane, failing: &[Read], passing: &[Read], names: &Names<'_>) -> Option<String> {
     let same = failing.iter().zip(passing).take_while(|(a, b)| a.is_at(b));
     let mut differ = same.filter(|(a, b)| a.access.before != b.access.before);
     differ.find_map(|(a, b)| {
@@ -179,8 +180,7 @@ pub fn difference(reader: WorkerId, failing: &[Read], passing: &[Read], names: &
         if here == there || a.is_of_own() && b.is_of_own() {
             return None;
         }
-        let (who, what, place) =
-            ((names.workers)(reader), b.what(Some(there), names)?, words::place(&b.line));
+        let (who, what, place) = (names.lane(reader), b.what(Some(there), names)?, words::place(&b.line));
         Some(format!("{who} then reads {what} ({place}), not {here}"))
     })
 }

@@ -6,6 +6,7 @@
 
 use super::looks::Look;
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
+use super::polls::Lane;
 use super::recorder::RawStep;
 use super::taken_twice::taken_twice;
 use super::tasks::Task;
@@ -29,6 +30,8 @@ pub struct Facts<'a> {
     pub moments: &'a [Moment],
     pub steps: &'a [RawStep],
     pub names: &'a Names<'a>,
+    /// The worker, or the task that it executes at the end.
+    pub lane: &'a dyn Fn(WorkerId) -> Lane,
     /// For each worker that has not ended: the guest's own frames on its stack, innermost first.
     pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
     /// The guest's own line of the code at a location, if that code is inlined there.
@@ -281,6 +284,7 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
 /// Which worker changed what the failing line reads; if the line reads nothing, what the function read last.
 fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
     let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
+    let culprit = (facts.lane)(culprit);
     let (at, read) = read_last(culprit, facts, &line)?;
     let before: Vec<Touch<'_>> = touches(&facts.moments[..=at], read);
     let memory = match (facts.names.memory)(&read.raw) {
@@ -293,11 +297,11 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
 /// The last access of shared memory in a line, with its moment; if that line has none, the last one in the same
 /// function. `None` if the line reads several pieces of memory.
 fn read_last<'a>(
-    culprit: WorkerId,
+    culprit: Lane,
     facts: &'a Facts<'_>,
     line: &SourceFrame,
 ) -> Option<(usize, &'a SharedAccess)> {
-    let own = facts.moments.iter().enumerate().rev().filter(|(_, moment)| moment.worker == culprit);
+    let own = facts.moments.iter().enumerate().rev().filter(|(_, moment)| moment.lane() == culprit);
     let is = |moment: &Moment, same: &dyn Fn(&SourceFrame) -> bool| moment.line.as_ref().is_some_and(same);
     let in_line = |moment: &Moment| is(moment, &|other| is_same_line(other, line));
     let in_function = |moment: &Moment| is(moment, &|other| other.function == line.function);
@@ -332,20 +336,20 @@ fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
 fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
     let last = before.iter().rposition(|touch| touch.writes && !touch.reads)?;
     let writer = before[last].moment;
-    let read = before[..last].iter().rposition(|touch| touch.moment.worker == writer.worker)?;
+    let read = before[..last].iter().rposition(|touch| touch.moment.lane() == writer.lane())?;
     let reader = before[read].moment;
     let lines = reader.line.as_ref().zip(writer.line.as_ref());
     let line = lines.filter(|(a, b)| (&a.function, &a.file) == (&b.function, &b.file))?.1;
     let lost =
-        before[read..last].iter().rfind(|touch| touch.moment.worker != writer.worker && touch.writes)?;
+        before[read..last].iter().rfind(|touch| touch.moment.lane() != writer.lane() && touch.writes)?;
     if before[last + 1..].iter().any(|touch| touch.writes) || !before[read].reads {
         return None;
     }
-    let name = facts.name(writer.worker);
+    let name = facts.names.lane(writer.lane());
     Some(format!(
         "{name} reads {memory} in step {}, {} changes it in step {}, and {name} writes over that in step {} ({})",
         reader.step,
-        facts.name(lost.moment.worker),
+        facts.names.lane(lost.moment.lane()),
         lost.moment.step,
         writer.step,
         words::place(line),
@@ -353,24 +357,19 @@ fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<
 }
 
 /// A change by another worker between two accesses of the worker that fails.
-fn changed_between(
-    culprit: WorkerId,
-    before: &[Touch<'_>],
-    memory: &str,
-    facts: &Facts<'_>,
-) -> Option<String> {
-    let at = before.iter().rposition(|touch| touch.writes && touch.moment.worker != culprit)?;
+fn changed_between(culprit: Lane, before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
+    let at = before.iter().rposition(|touch| touch.writes && touch.moment.lane() != culprit)?;
     let other = before[at].moment;
-    let own = |touch: &&Touch<'_>| touch.moment.worker == culprit;
+    let own = |touch: &&Touch<'_>| touch.moment.lane() == culprit;
     // A write before, or only a read afterwards, proves little.
     let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
     let later = before[at..].iter().find(own)?.moment.step;
     let line = words::in_brackets(other.line.as_ref());
     Some(format!(
         "{} changes {memory} in step {}{line}, between step {earlier} and step {later} of {}",
-        facts.name(other.worker),
+        facts.names.lane(other.lane()),
         other.step,
-        facts.name(culprit),
+        facts.names.lane(culprit),
     ))
 }
 

@@ -116,6 +116,10 @@ pub fn keeps_runtime(frame: &SourceFrame) -> bool {
     if DROPS.iter().any(|drop| frame.function.ends_with(drop)) {
         return true;
     }
+    let path = frame.function.trim_start_matches('<');
+    if path.starts_with("tokio::task::local::") && !path.contains("::spawn") {
+        return true;
+    }
     let name = without_generics(&frame.function);
     let is = |method: &str| name.ends_with(method);
     RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) && (is("::block_on") || is("::Builder::build"))
@@ -161,11 +165,15 @@ mod tests {
             "tokio::runtime::builder::Builder::build",
             "core::ptr::drop_in_place<tokio::runtime::runtime::Runtime>",
             "futures_executor::local_pool::block_on::<app::run>",
+            "<tokio::task::local::RunUntil<app::test::{async_block#0}> as core::future::Future>::poll",
+            "tokio::task::local::LocalSet::tick",
         ] {
             assert!(keeps(function), "{function}");
         }
         for function in [
             "tokio::task::spawn::spawn",
+            "tokio::task::local::spawn_local",
+            "<tokio::task::local::LocalSet>::spawn_local::<app::test::{async_block#0}>",
             "tokio::runtime::scheduler::multi_thread::handle::Handle::spawn",
             "app::block_on",
             "core::ptr::drop_in_place<tokio::runtime::task::join::JoinHandle<()>>",

@@ -1,6 +1,7 @@
 //! The text of a row.
 
 use super::moment::{Act, Got, Moment, SharedAccess};
+use super::polls::{Lane, TaskId, Turn};
 use super::recorder::RawAccess;
 use super::rows::Group;
 use crate::plural::amount;
@@ -23,9 +24,17 @@ pub struct Names<'a> {
     /// The name of the memory of an access.
     pub memory: &'a dyn Fn(&RawAccess) -> Option<MemoryName>,
     pub workers: &'a dyn Fn(WorkerId) -> String,
+    pub tasks: &'a dyn Fn(TaskId) -> String,
 }
 
 impl Names<'_> {
+    pub fn lane(&self, lane: Lane) -> String {
+        match lane {
+            Lane::Worker(id) => (self.workers)(id),
+            Lane::Task(id) => (self.tasks)(id),
+        }
+    }
+
     /// The name of the lock at an address.
     pub fn lock(&self, address: u64) -> String {
         self.objects.get(&address).map_or("a lock".into(), |name| format!("`{name}`"))
@@ -54,6 +63,14 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
         let news = words.filter(|words| acts.iter().all(|(_, other)| other.text != words.text));
         acts.extend(news.map(|words| (at, words)));
     }
+    let spawned = group.moments.iter().filter_map(|moment| match moment.act {
+        Act::SpawnTask(task) => Some((names.tasks)(task)),
+        _ => None,
+    });
+    let spawned: Vec<String> = spawned.collect();
+    if !spawned.is_empty() && spawned.len() == acts.len() {
+        return format!("spawns {}", spawned.join(", "));
+    }
     let accessed = accessed(group, names);
     let is_named =
         acts.iter().all(|(_, words)| words.is_named) && accessed.iter().all(|piece| piece.name.is_some());
@@ -70,7 +87,11 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             }
         }
         // A line that locks often does more.
-        let of_std = group.moments.iter().any(|moment| moment.lock.is_some() || moment.on_std_condvar);
+        let of_std = group.moments.iter().any(|moment| {
+            moment.lock.is_some()
+                || moment.on_std_condvar
+                || matches!(moment.act, Act::Turn(Turn::Suspends | Turn::Dropped))
+        });
         if let Some(source) = source
             && !reads_memory
             && (of_std || accessed.iter().any(|piece| piece.of_lock))
@@ -81,6 +102,9 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
         return prefix + &texts.join(", ");
     }
+    let is_turn = |(at, _): &(usize, Words)| matches!(group.moments[*at].act, Act::Turn(_));
+    let (turns, acts): (Vec<_>, Vec<_>) = acts.into_iter().partition(is_turn);
+    let turns: String = turns.into_iter().map(|(_, words)| words.text + ": ").collect();
     let (acts, effects): (Vec<String>, Vec<String>) =
         acts.into_iter().map(|(_, words)| (words.text, words.effect)).unzip();
     // If there are several pieces of memory, the reader could not tell which one a value belongs to.
@@ -99,7 +123,7 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
     let notes = if source.is_some() { effects } else { acts };
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
-    format!("{}{value}{notes}", known.unwrap_or_default()).trim().to_string()
+    format!("{turns}{}{value}{notes}", known.unwrap_or_default()).trim().to_string()
 }
 
 /// The text of an action.
@@ -120,6 +144,10 @@ fn act(moment: &Moment, names: &Names<'_>) -> Option<Words> {
         Act::Other(Clock) => plain("looks at the clock".into()),
         Act::Access | Act::Other(_) => return None,
         Act::Spawn(child) => plain(format!("starts {}", (names.workers)(*child))),
+        Act::SpawnTask(task) => plain(format!("spawns {}", (names.tasks)(*task))),
+        Act::Turn(Turn::Suspends) => plain("suspends".into()),
+        Act::Turn(Turn::Ends) => plain("ends".into()),
+        Act::Turn(Turn::Dropped) => plain("is dropped while it waits".into()),
         Act::Chooses(values) => {
             let values: Vec<String> = values.iter().map(u64::to_string).collect();
             if values.is_empty() {
@@ -236,8 +264,7 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
         let at = piece.iter().find(|(_, access)| access.raw.writes).unwrap_or(&piece[0]).0;
         let accesses: Vec<&SharedAccess> = piece.into_iter().map(|(_, access)| access).collect();
         let (name, text) = described(&accesses, names);
-        let of_library =
-            name.is_none() && accesses.iter().all(|access| access.of_library && access.word.is_none());
+        let of_library = name.is_none() && accesses.iter().all(|access| access.of_library);
         vec![Accessed { name, text, at, of_lock: false, of_library }]
     };
     pieces.into_iter().flat_map(of_piece).collect()

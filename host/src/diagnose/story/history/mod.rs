@@ -9,6 +9,7 @@ mod texts;
 
 use super::moment::{Act, Moment, Places, SharedAccess, Weight};
 use super::objects::Objects;
+use super::polls::Lane;
 use super::recorder::{RawAccess, RawStep, Recording, Wait};
 use super::rows::Group;
 use super::words::{self, Names};
@@ -40,13 +41,13 @@ pub fn history(recording: &Recording, material: &mut Material<'_, '_>) -> Histor
         .map(|id| HistoryWorker { title: runtime.title(id), name: (material.names.workers)(id) })
         .collect();
     let mut moments = material.moments;
-    for step in &recording.steps {
-        // The first moment of a step, and the moments of blocks that follow it.
-        let also = |moment: &&Moment| matches!(moment.act, Act::Allocates | Act::Frees);
-        let count = 1 + moments.iter().skip(1).take_while(also).count();
-        let (own, others) = moments.split_at(count.min(moments.len()));
+    for (at, step) in recording.steps.iter().enumerate() {
+        let (own, others) = moments.split_at(moments.iter().take_while(|moment| moment.at == at).count());
         moments = others;
-        writer.step(step, own, material);
+        let of_block = |moment: &Moment| matches!(moment.act, Act::Allocates | Act::Frees);
+        let own: Vec<Moment> =
+            own.iter().filter(|moment| !moment.is_after || of_block(moment)).cloned().collect();
+        writer.step(step, &own, material);
     }
     for RawLink { from, to, kind, through } in links::links(&recording.steps) {
         let thing = writer.through(through, material);
@@ -72,7 +73,12 @@ impl Writer {
             moments.first().and_then(|moment| super::source_text(material.sources, moment.line.as_ref()));
         let function = moments.first().and_then(|moment| moment.line.as_ref());
         let function = function.map(|frame| super::short_name(&frame.function));
-        let group = Group { worker: step.worker, moments: moments.to_vec(), repeats: None, skipped: 0 };
+        let group = Group {
+            lane: Lane::of(step.worker, step.task),
+            moments: moments.to_vec(),
+            repeats: None,
+            skipped: 0,
+        };
         let mut things = Vec::new();
         let mut about = |thing: u32| {
             if !things.contains(&thing) {
