@@ -169,11 +169,16 @@ fn is_of_runtime(path: &str) -> bool {
     RUNTIMES.iter().any(|package| package.replace('-', "_") == root)
 }
 
-/// Whether a frame belongs to a function that stands for one atomic instruction.
-pub fn is_atomic_wrapper(frame: &SourceFrame) -> bool {
-    let files = ["core/src/sync/atomic.rs", "std/atomic.zig", "coyote-sdk/include/coyote.h"];
+/// Whether a frame belongs to a function that stands for one access: an atomic instruction, one of a `Cell`, or one through
+/// a pointer.
+pub fn wraps_access(frame: &SourceFrame) -> bool {
+    const OF_RUST: [&str; 4] =
+        ["core/src/sync/atomic.rs", "core/src/cell.rs", "core/src/mem/mod.rs", "core/src/ptr/"];
+    const OF_OTHERS: [&str; 2] = ["std/atomic.zig", "coyote-sdk/include/coyote.h"];
     frame.file.as_deref().is_some_and(|file| {
-        files.iter().any(|f| file.ends_with(f)) || file.contains("/c++/v1/") && file.contains("atomic")
+        OF_RUST.iter().any(|of| standard_file(file).is_some_and(|file| file.starts_with(of)))
+            || OF_OTHERS.iter().any(|f| file.ends_with(f))
+            || file.contains("/c++/v1/") && file.contains("atomic")
     })
 }
 

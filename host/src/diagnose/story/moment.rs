@@ -9,8 +9,8 @@ use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{
-    SourceFrame, Suspension, Symbols, Variables, is_atomic_wrapper, is_harness, is_library, is_of_core,
-    keeps_values, keeps_values_of_std,
+    SourceFrame, Suspension, Symbols, Variables, is_harness, is_library, is_of_core, keeps_values,
+    keeps_values_of_std, wraps_access,
 };
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -278,7 +278,7 @@ impl<'a> Places<'a> {
     fn accessing(&mut self, mut stack: impl Iterator<Item = Location>) -> Option<SourceFrame> {
         stack.find_map(|location| {
             let frames = self.at(location);
-            frames.iter().find(|frame| !is_atomic_wrapper(frame)).cloned()
+            frames.iter().find(|frame| !wraps_access(frame)).cloned()
         })
     }
 }

@@ -88,6 +88,8 @@ pub struct Machine {
     pub task: Option<TaskId>,
     /// Whether it is the root of its task.
     is_root: bool,
+    /// Whether it may have returned since then: optimisers leave out stores that nobody needs.
+    is_unsure: bool,
 }
 
 /// Who polls a machine.
@@ -122,6 +124,8 @@ pub struct Polls {
     begins: BTreeSet<u32>,
     /// A store over the state of the machine at this address, the outcome of which is not known yet.
     open: Option<(WorkerId, u64, Location)>,
+    /// The size of the largest machine so far.
+    widest: u64,
     tasks: Vec<PolledTask>,
     /// Whether a known runtime polled some of them.
     are_run: bool,
@@ -159,7 +163,8 @@ impl Polls {
 
     /// Whether an address belongs to a machine that has begun.
     pub fn is_in_machine(&self, address: u64) -> bool {
-        self.machines.values().any(|machine| machine.range.contains(&address))
+        let near = address.saturating_sub(self.widest)..address + self.widest;
+        self.machines.range(near).any(|(_, machine)| machine.range.contains(&address))
     }
 
     /// The suspended machines, by their addresses. Empty if there were too many.
@@ -193,13 +198,19 @@ impl Polls {
             return replaced;
         }
         // Its own code may read it again.
-        let Some(machine) = self.machines.get(&access.address) else { return Vec::new() };
+        let Some(machine) = self.machines.get_mut(&access.address) else { return Vec::new() };
         if code.is_some_and(|(_, coroutine)| coroutine == machine.coroutine) {
             return Vec::new();
         }
         let drops =
             location.is_some_and(|at| state.names(at).iter().any(|name| name.contains("drop_in_place")));
-        if drops { self.forget(machine.range.clone()) } else { Vec::new() }
+        if !drops {
+            machine.is_unsure = true;
+            return Vec::new();
+        }
+        machine.is_unsure = false;
+        let range = machine.range.clone();
+        self.forget(range)
     }
 
     /// The outcome of the last store, which memory now holds.
@@ -207,15 +218,14 @@ impl Polls {
         let (worker, address, location) = self.open.take()?;
         let machine = self.machines.get_mut(&address)?;
         let value = state.number(address, machine.coroutine.state.1)?;
-        (machine.state, machine.stored) = (value, Some(location));
+        (machine.state, machine.stored, machine.is_unsure) = (value, Some(location), false);
         let (coroutine, base) = (machine.coroutine.clone(), machine.range.start);
         let (task, is_root) = (machine.task, machine.is_root);
         let polls = self.running.entry(worker).or_default();
         let begun = polls.iter().rposition(|poll| poll.state == address);
         let ended = begun.map_or(Vec::new(), |at| polls.split_off(at));
-        // What has stored no state within this poll has returned: optimisers leave out stores that nobody reads.
         for poll in ended.iter().skip(1) {
-            self.machines.remove(&poll.state);
+            self.machines.entry(poll.state).and_modify(|machine| machine.is_unsure = true);
         }
         if matches!(value, RETURNED | PANICKED) {
             self.machines.remove(&address);
@@ -256,7 +266,7 @@ impl Polls {
         };
         let mut events = Vec::new();
         for (at, machine) in &gone {
-            if is_outermost(&machine.range) && !is_running(*at) {
+            if is_outermost(&machine.range) && !is_running(*at) && !machine.is_unsure {
                 let chain = self.chain(machine);
                 let event = PollEvent { task: machine.task, turn: Turn::Dropped, chain };
                 events.extend(Some(event).filter(|event| !event.chain.is_empty()));
@@ -339,7 +349,8 @@ impl Polls {
                 && machine.range.start < range.end
                 && range.start < machine.range.end
         };
-        if self.machines.range(range.start..range.end + coroutine.state.0).any(overlaps) {
+        let near = access.address.saturating_sub(coroutine.bytes)..access.address + coroutine.bytes;
+        if self.machines.range(near).any(overlaps) {
             return None;
         }
         self.too_many |= self.machines.len() >= MACHINES_MAX;
@@ -349,7 +360,9 @@ impl Polls {
         self.begins.insert(offset);
         let (task, is_root) = self.owner(state, access.worker, &range, coroutine);
         let coroutine = coroutine.clone();
-        let machine = Machine { coroutine, range, state: UNRESUMED, stored: None, task, is_root };
+        let (state, stored, is_unsure) = (UNRESUMED, None, false);
+        self.widest = self.widest.max(coroutine.bytes);
+        let machine = Machine { coroutine, range, state, stored, task, is_root, is_unsure };
         let replaced = self.forget(access.address..access.address + 1);
         self.machines.insert(access.address, machine);
         Some((access.address, replaced))
