@@ -1,9 +1,13 @@
-//! Mistakes of tasks that share one thread. A comment names the column of the story that has a row for its line.
+//! Mistakes of tasks that share one thread, and tasks that print what becomes of them.
 
 use std::cell::Cell;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
 use tokio::task::{LocalSet, spawn_local, yield_now};
@@ -102,4 +106,80 @@ async fn lost_notification() {
         waiter.await.unwrap();
     };
     LocalSet::new().run_until(tasks).await;
+}
+
+/// A future that prints what becomes of it.
+struct Told<F> {
+    name: usize,
+    walk: Option<Pin<Box<F>>>,
+}
+
+impl<F: Future<Output = ()>> Future for Told<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let name = self.name;
+        let Some(walk) = &mut self.walk else { return Poll::Ready(()) };
+        let polled = walk.as_mut().poll(context);
+        match polled {
+            Poll::Pending => println!("told {name} suspends"),
+            Poll::Ready(()) => {
+                println!("told {name} ends");
+                self.walk = None;
+            }
+        }
+        polled
+    }
+}
+
+impl<F> Drop for Told<F> {
+    fn drop(&mut self) {
+        if self.walk.is_some() {
+            println!("told {} dropped", self.name);
+        }
+    }
+}
+
+/// A walk by coins, which prints each of its stops before it comes there.
+async fn walk(coins: u64, name: usize, notify: Arc<Notify>) {
+    if coins & 1 != 0 {
+        println!("told {name} 1");
+        yield_now().await; // stop 1
+    }
+    for _ in 0..coins >> 1 & 3 {
+        println!("told {name} 2");
+        yield_now().await; // stop 2
+    }
+    if coins & 8 != 0 {
+        inner(coins, name).await;
+    }
+    if coins & 48 != 0 {
+        println!("told {name} 4");
+        notify.notified().await; // stop 4
+    }
+    notify.notify_one();
+}
+
+async fn inner(coins: u64, name: usize) {
+    if coins & 64 != 0 {
+        println!("told {name} 3");
+        yield_now().await; // stop 3
+    }
+}
+
+/// Tasks with random walks, of which one is aborted.
+#[tokio::test]
+async fn random_walks() {
+    let coins = |of: u64| RandomState::new().hash_one(of);
+    let notify = Arc::new(Notify::new());
+    let walks = (0..3).map(|name| Some(Box::pin(walk(coins(name as u64), name, notify.clone()))));
+    let tasks: Vec<_> = walks.enumerate().map(|(name, walk)| tokio::spawn(Told { name, walk })).collect();
+    for _ in 0..=coins(4) & 1 {
+        yield_now().await; // first
+    }
+    tasks[(coins(5) % 3) as usize].abort();
+    for _ in 0..8 {
+        yield_now().await; // last
+    }
+    panic!("the end");
 }

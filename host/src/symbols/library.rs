@@ -121,6 +121,18 @@ pub fn keeps_values_of_std(frame: &SourceFrame) -> bool {
     file.is_some_and(|file| OF_ITS_OWN.iter().any(|own| file.starts_with(own)))
 }
 
+/// Whether a frame belongs to std's locks, or to what they call.
+pub fn is_of_locks(frame: &SourceFrame) -> bool {
+    match frame.file.as_deref().and_then(standard_file) {
+        Some(file) => ["core/src/", "std/src/sync/", "std/src/sys/"].iter().any(|of| file.starts_with(of)),
+        None => {
+            let path = frame.function.trim_start_matches('<');
+            frame.file.is_none()
+                && ["core::", "std::sync::", "std::sys::"].iter().any(|of| path.starts_with(of))
+        }
+    }
+}
+
 /// Whether a frame belongs to the core library.
 pub fn is_of_core(frame: &SourceFrame) -> bool {
     frame.file.as_deref().and_then(standard_file).is_some_and(|file| file.starts_with("core/src/"))

@@ -4,7 +4,9 @@
 //! The crate is built here. If its dependencies or the target cannot be installed, these tests print a
 //! message and pass.
 
+use super::guest::scaled;
 use super::process::{self, Ended};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -61,7 +63,7 @@ fn drivers_are_woken() {
     }
     // When soaking, also without optimisations in tokio.
     let builds = [&[][..], &["--config", "profile.dev.package.tokio.opt-level=0"]];
-    let builds = &builds[..super::guest::scaled(1, 2)];
+    let builds = &builds[..scaled(1, 2)];
     let net = ["--no-fail-fast", "--features", "net", "--test", "net"];
     for built in builds {
         let results = run(&[&net[..], built, &["--", "correct::", "-i", "200"]].concat());
@@ -214,7 +216,8 @@ fn stories_tell_what_tasks_do() {
     let build = ["--config", "profile.dev.debug=2", "--no-fail-fast", "--test", "tells"];
     for seed in ["0", "7"] {
         let options = ["--", "--seed", seed, "--no-shrink", "--no-experiments", "--faults", "poll=0"];
-        let ended = cargo_coyote(&[&build[..], &options, &["-o", outdir]].concat());
+        let others = ["--skip", "random_walks", "-o", outdir];
+        let ended = cargo_coyote(&[&build[..], &options, &others].concat());
         assert_eq!(process::results(&ended).len(), told.len(), "{ended:?}");
         for (test, wanted) in &told {
             let (_, report) = ended.stdout.split_once(&format!("---- {test} ----")).expect(test);
@@ -230,6 +233,74 @@ fn stories_tell_what_tasks_do() {
             );
         }
     }
+}
+
+/// What tasks print of their polls is what stories tell of them: where each suspends, and that it is dropped there.
+#[test]
+fn stories_tell_of_polls_what_tasks_print() {
+    if !is_built() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outdir = directory.path().to_str().unwrap();
+    let build = ["--config", "profile.dev.debug=2", "--test", "tells"];
+    let (mut compared, mut drops) = (0, 0);
+    for seed in 0..scaled(12, 200) {
+        let seed = seed.to_string();
+        let options = ["--", "random_walks", "--seed", &seed, "--no-shrink", "--no-experiments"];
+        let others = ["--timeout", "60", "--format", "json", "-o", outdir];
+        let ended = cargo_coyote(&[&build[..], &options, &others].concat());
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+        let bug = &report["tests"][0]["bugs"][0];
+        let story = &bug["story"];
+        if story["left_out"] != 0 {
+            continue;
+        }
+        // Tasks have numbers in the order of their first polls.
+        let mut order: Vec<&str> = Vec::new();
+        let mut stops: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut printed: Vec<(usize, String)> = Vec::new();
+        for line in bug["output"].as_array().unwrap() {
+            let words: Vec<&str> = line["text"].as_str().unwrap().split(' ').collect();
+            let ["told", name, what] = words[..] else { continue };
+            if let Ok(stop) = what.parse::<u32>() {
+                stops.insert(name, stop);
+                continue;
+            }
+            if !order.contains(&name) && what != "dropped" {
+                order.push(name);
+            }
+            let Some(task) = order.iter().position(|other| *other == name) else { continue };
+            let stop = stops.get(name).copied().unwrap_or_default();
+            let event = (task + 1, format!("{what} {stop}"));
+            let again = printed.iter().rfind(|(other, _)| *other == event.0) == Some(&event);
+            if what != "ends" && !again {
+                drops += usize::from(what == "dropped");
+                printed.push(event);
+            }
+        }
+        let number = |row: &Value| {
+            let name = story["workers"][row["worker"].as_u64().unwrap() as usize]["name"].as_str().unwrap();
+            if name.starts_with("task ") {
+                Some(name.split_once('#').map_or(1, |(_, number)| number.parse().unwrap()))
+            } else {
+                None
+            }
+        };
+        let told = story["rows"].as_array().unwrap().iter().filter_map(|row| {
+            let (text, task) = (row["text"].as_str().unwrap(), number(row)?);
+            let stop = text.split_once("// stop ").map(|(_, stop)| &stop[..1]);
+            let what = match text {
+                text if text.contains("is dropped while it waits: ") => "dropped",
+                text if text.contains("suspends: ") => "suspends",
+                _ => return None,
+            };
+            Some((task, format!("{what} {}", stop.unwrap_or("nowhere"))))
+        });
+        assert_eq!(told.collect::<Vec<(usize, String)>>(), printed, "seed {seed}: {bug:#}");
+        compared += 1;
+    }
+    assert!(compared >= 6 && drops >= 2, "{compared} stories with {drops} drops");
 }
 
 /// If the user says that polls are not postponed and random bytes do not vary, tokio has only one order.

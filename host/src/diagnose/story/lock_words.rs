@@ -5,7 +5,7 @@
 
 use super::recorder::{RawAccess, RawStep};
 use crate::plural::counted;
-use crate::symbols::{SourceFrame, is_library};
+use crate::symbols::SourceFrame;
 use coyote_strategies::WorkerId;
 use std::collections::BTreeMap;
 
@@ -25,12 +25,6 @@ const WORD_BYTES: u64 = 4;
 
 /// Functions of an rwlock that access the counter, at which writers wait, and not only the word.
 const OF_COUNTER: [&str; 2] = ["write_contended", "wake_writer"];
-
-/// Whether a frame belongs to the code of std's locks, or to what it calls.
-pub fn is_code(frame: &SourceFrame) -> bool {
-    let path = frame.function.trim_start_matches('<');
-    is_library(frame) && ["std::sync::", "std::sys::", "core::"].iter().any(|of| path.starts_with(of))
-}
 
 impl LockWord {
     /// The lock to which the code of these frames belongs, innermost first, and whether that code accesses nothing of it

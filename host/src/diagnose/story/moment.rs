@@ -1,7 +1,7 @@
 //! Steps in the form in which readers see them: a line of the guest's own source, with the actions in it.
 
 use super::condvars;
-use super::lock_words::{self, LockWord};
+use super::lock_words::LockWord;
 use super::polls::{Chain, Lane, PollEvent, TaskId, Turn};
 use super::recorder::{Quiet, RawAccess, RawStep, Recording};
 use super::sharing::{Others, Sharing};
@@ -9,8 +9,8 @@ use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{
-    SourceFrame, Suspension, Symbols, Variables, is_harness, is_library, is_of_core, keeps_values,
-    keeps_values_of_std, wraps_access,
+    SourceFrame, Suspension, Symbols, Variables, is_harness, is_library, is_of_core, is_of_locks,
+    keeps_values, keeps_values_of_std, wraps_access,
 };
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -255,7 +255,7 @@ impl<'a> Places<'a> {
     fn is_lock_of_library(&mut self, stack: &[Location]) -> bool {
         let outer = stack.iter().find_map(|location| {
             let frames = self.at(*location);
-            frames.iter().find(|frame| !lock_words::is_code(frame)).cloned()
+            frames.iter().find(|frame| !is_of_locks(frame)).cloned()
         });
         outer.is_some_and(|frame| is_library(&frame))
     }
