@@ -300,7 +300,7 @@ pub fn moments(
     subject: &Subject,
     failed_calls: &[(u64, String)],
 ) -> Vec<Moment> {
-    let (sharing, spawned) = (Sharing::of(recording), recording.spawned());
+    let sharing = Sharing::of(recording);
     let mut objects: BTreeMap<u64, BTreeSet<WorkerId>> = BTreeMap::new();
     for step in recording.steps.iter().filter(|step| is_object(step.operation.kind)) {
         objects.entry(step.operation.object).or_default().insert(step.worker);
@@ -325,7 +325,7 @@ pub fn moments(
     let first_spawn = recording.steps.iter().find(|step| step.spawned.is_some());
     let first_spawn = first_spawn.map_or(0, |step| step.number);
     let place_of = |(at, number): &(usize, usize)| (*at, recording.steps[*at].blocks[*number].accesses);
-    let first_task = spawned.keys().map(place_of).min().unwrap_or_default();
+    let first_task = recording.spawned.keys().map(place_of).min().unwrap_or_default();
     let tells_tasks = recording.steps.iter().any(|step| !step.turns.is_empty());
     let mut lines: BTreeMap<WorkerId, SourceFrame> = BTreeMap::new();
     let mut moments = Vec::new();
@@ -355,9 +355,7 @@ pub fn moments(
             let stack = stack_of(step, raw);
             let direct = places.is_direct(stack.iter().copied());
             // What a runtime does between polls, and std's own counts, tell nothing about tasks.
-            let of_runtime = |quiet: &Quiet| {
-                !recording.births.is_empty() && (quiet.stack.is_empty() || places.is_std_own(&stack))
-            };
+            let of_runtime = |quiet: &Quiet| quiet.stack.is_empty() || places.is_std_own(&stack);
             if !direct && raw.quiet.as_ref().is_some_and(of_runtime) {
                 continue;
             }
@@ -395,7 +393,7 @@ pub fn moments(
                 if its == Weight::Library && !of_library && access.takes_lock().is_some() {
                     its = Weight::Lock;
                 }
-                if let Some(quiet) = raw.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty()) {
+                if let Some(quiet) = raw.polled() {
                     let line = places.own(&stack).map(|(_, line)| line);
                     if line.is_some() && !places.is_in(&stack, keeps_runtime) {
                         let moment = Moment::after(at, step, quiet.task, line, Act::Access);
@@ -451,11 +449,11 @@ pub fn moments(
         });
         for (number, block) in step.blocks.iter().enumerate() {
             let is_subject = subject.events.contains(&block.event);
-            let tasks = spawned.get(&(at, number));
+            let tasks = recording.spawned.get(&(at, number));
             let act = match tasks.and_then(|tasks| tasks.first()) {
                 _ if is_subject && block.frees => Act::Frees,
                 _ if is_subject => Act::Allocates,
-                Some((task, _)) => Act::SpawnTask(*task),
+                Some(task) => Act::SpawnTask(*task),
                 None => continue,
             };
             let own = places.own(&block.stack).map(|(_, frame)| frame).or_else(|| line.clone());
@@ -479,7 +477,7 @@ fn turn(at: usize, step: &RawStep, event: &PollEvent, places: &mut Places<'_>) -
 
 /// The place of an access, followed by its callers.
 pub fn stack_of(step: &RawStep, raw: &RawAccess) -> Vec<Location> {
-    if let Some(quiet) = raw.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty()) {
+    if let Some(quiet) = raw.polled() {
         let callers = quiet.stack.iter().skip(1).copied();
         return raw.location.into_iter().chain(callers).collect();
     }

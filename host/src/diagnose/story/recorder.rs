@@ -13,7 +13,6 @@ use crate::symbols::Coroutines;
 use coyote_instrumenter::Location;
 use coyote_strategies::{Class, OpKind, Operation, Pick, WorkerId, WorkerState};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximum number of steps of an iteration with a story.
@@ -115,6 +114,13 @@ pub struct RawAccess {
     pub quiet: Option<Quiet>,
 }
 
+impl RawAccess {
+    /// Who makes it, if it is no step and its worker polls a future.
+    pub fn polled(&self) -> Option<&Quiet> {
+        self.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty())
+    }
+}
+
 /// An access that is no step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quiet {
@@ -130,19 +136,10 @@ pub struct Quiet {
 pub struct Recording {
     pub steps: Vec<RawStep>,
     pub polls: Polls,
-    /// The beginnings of tasks.
-    pub births: BTreeMap<TaskId, Birth>,
+    /// The tasks whose machines are in blocks, by the indices of the allocation's step and of its block.
+    pub spawned: BTreeMap<(usize, usize), Vec<TaskId>>,
     /// Whether there were more steps, or more frames on their stacks, than the maximum.
     pub too_long: bool,
-}
-
-/// The beginning of a task.
-#[derive(Clone, Debug)]
-pub struct Birth {
-    /// The allocation of the block in which its machine is: indices of the step and of its block.
-    pub block: Option<(usize, usize)>,
-    /// Its machine.
-    pub range: Range<u64>,
 }
 
 impl Recording {
@@ -156,15 +153,6 @@ impl Recording {
         }
     }
 
-    /// The tasks whose machines are in blocks, by the indices of the allocation's step and of its block.
-    pub fn spawned(&self) -> BTreeMap<(usize, usize), Vec<(TaskId, &Birth)>> {
-        let mut spawned: BTreeMap<(usize, usize), Vec<(TaskId, &Birth)>> = BTreeMap::new();
-        for (task, birth) in &self.births {
-            birth.block.into_iter().for_each(|block| spawned.entry(block).or_default().push((*task, birth)));
-        }
-        spawned
-    }
-
     /// Leaves out tasks if workers tell who does what, and then what becomes of them if none is dropped.
     fn without_single_tasks(mut self) -> Recording {
         if self.polls.share_workers() {
@@ -172,7 +160,7 @@ impl Recording {
         }
         let turns = || self.steps.iter().flat_map(|step| &step.turns);
         let drops = turns().any(|(_, event)| event.turn == Turn::Dropped);
-        self.births.clear();
+        self.spawned.clear();
         for step in &mut self.steps {
             step.task = None;
             step.turns.retain_mut(|(_, event)| {
@@ -340,7 +328,7 @@ impl Recorder {
         let events = polls.access(state, access, state.location(access.site));
         let quiet = self.quiet(state, polls, access, was_polling);
         if recording.polls.tasks().len() > spawned {
-            self.add_birth(recording, TaskId(spawned));
+            self.look_for_block(recording, TaskId(spawned));
         }
         recording.turns(events);
         match access.source {
@@ -399,12 +387,13 @@ impl Recorder {
         Some(Quiet { task: polls.task(access.worker), stack, in_frame })
     }
 
-    fn add_birth(&self, recording: &mut Recording, task: TaskId) {
-        let range = recording.polls.tasks()[task.0].range.clone();
-        let around = self.blocks.range(..=range.start).next_back();
-        let around = around.filter(|(_, (end, ..))| range.start < *end);
-        let block = around.map(|(_, (_, step, block))| (*step, *block));
-        recording.births.insert(task, Birth { block, range });
+    /// Finds the allocation of a new task's machine.
+    fn look_for_block(&self, recording: &mut Recording, task: TaskId) {
+        let address = recording.polls.tasks()[task.0].range.start;
+        let around = self.blocks.range(..=address).next_back();
+        if let Some((_, (_, step, block))) = around.filter(|(_, (end, ..))| address < *end) {
+            recording.spawned.entry((*step, *block)).or_default().push(task);
+        }
     }
 
     fn heap(&mut self, recording: &mut Recording, state: &GuestState<'_>, worker: WorkerId, change: &Change) {

@@ -40,7 +40,6 @@ impl Sharing {
     pub fn of(recording: &Recording) -> Sharing {
         let mut sharing = Sharing(BTreeMap::new());
         let mut machines = Machines::default();
-        let spawned = recording.spawned();
         let mut born: BTreeMap<Lane, At> = BTreeMap::new();
         for (at, step) in recording.steps.iter().enumerate() {
             if let Some(child) = step.spawned {
@@ -54,15 +53,15 @@ impl Sharing {
                         sharing.renew(*range, (at, count));
                         machines.end(*range);
                     }
-                    for (task, birth) in spawned.get(&(at, number)).into_iter().flatten() {
-                        machines.begin(*task, &birth.range);
+                    for task in recording.spawned.get(&(at, number)).into_iter().flatten() {
+                        machines.begin(*task, &recording.polls.tasks()[task.0].range);
                         born.insert(Lane::Task(*task), (at, count));
                     }
                 }
                 let Some(access) = step.accesses.get(count) else { break };
                 let lane = lane(step, access);
                 let is_own = |quiet: &Quiet| quiet.in_frame || quiet.stack.is_empty();
-                if !recording.births.is_empty() && access.quiet.as_ref().is_some_and(is_own) {
+                if access.quiet.as_ref().is_some_and(is_own) {
                     continue;
                 }
                 let birth = born.get(&lane).copied().unwrap_or_default();
