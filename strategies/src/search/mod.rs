@@ -3,7 +3,7 @@
 //! A search goes from one end of an execution to the next and shares prefixes through snapshots. The
 //! remaining work is a list of [`Item`]s, which can be split off for another job or written to a file.
 //!
-//! - [`prefix`]: the beginnings of executions, shared; [`stored`]: checks stored work.
+//! - [`prefix`]: the beginnings of executions, shared; [`stored`]: checks stored work; [`division`]: divides it.
 //! - [`dfs`]: every execution, or all within a bound ([`bounding`]), with or without remembering what was
 //!   seen ([`caching`]).
 //! - [`dependence`]: which steps commute.
@@ -30,6 +30,7 @@ pub mod clocks;
 mod components;
 pub mod dependence;
 pub mod dfs;
+pub mod division;
 pub mod dpor;
 pub mod effort;
 pub mod estimate;
@@ -46,7 +47,7 @@ pub mod ss;
 pub mod stored;
 pub mod stratified;
 
-pub use names::{by_name, is_search, rests_on_footprints, shardable};
+pub use names::{by_name, divisible, is_search, rests_on_footprints, shardable};
 pub use prefix::Prefix;
 
 use crate::Pick;

@@ -27,6 +27,13 @@ pub fn shardable(spec: &str) -> bool {
     row(spec).is_some_and(|entry| entry.shardable)
 }
 
+/// Whether the search's work can be divided into parts that know nothing of each other ([`super::division`]). Not if it
+/// relies on a memory of what it has seen, nor if it samples.
+pub fn divisible(spec: &str) -> bool {
+    let name = spec.split(':').next().unwrap_or_default();
+    matches!(name, "dfs" | "dpor" | "preemption-bounding" | "delay-bounding")
+}
+
 /// Whether the search relies on the footprints of steps ([`System::footprint`]): if a footprint is
 /// incomplete, the search may claim a proof that is wrong.
 pub fn rests_on_footprints(spec: &str) -> bool {
@@ -106,6 +113,16 @@ mod tests {
             assert_eq!(search.save(), [Item::default()], "{spec}");
         }
         assert_eq!(by_name::<Toy>("dfs+states", 0, None).map(|s| s.name()), Ok("stateful".into()));
+    }
+
+    #[test]
+    fn what_can_be_divided() {
+        for spec in ["dfs", "dpor", "preemption-bounding", "preemption-bounding:2", "delay-bounding:0"] {
+            assert!(divisible(spec), "{spec}");
+        }
+        for spec in ["dfs+hb", "stateful", "preemption-bounding+states:2", "ses", "ss", "ses-ss", "random"] {
+            assert!(!divisible(spec), "{spec}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use coyote_strategies::search::Shared;
 use coyote_strategies::search::dpor::{self, Dpor};
 use coyote_strategies::search::{Advance, Counts, Item, Search};
 use coyote_strategies::toy::{Program, Toy, generate, generate_timed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is wrong with a search for classes, if anything.
@@ -110,7 +110,8 @@ fn a_timed_lock_is_in_a_race_with_whoever_had_it_first() {
 pub fn stored_and_read(shared: &Shared, items: &[Item]) -> Shared {
     let mut states = Vec::new();
     shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
-    let states = dpor::Shared::restore(states, items).unwrap_or_else(|error| panic!("{error}"));
+    let states =
+        dpor::Shared::restore(states, &BTreeSet::new(), items).unwrap_or_else(|error| panic!("{error}"));
     Shared { dpor: Arc::new(states), ..Shared::default() }
 }
 

@@ -2,6 +2,7 @@
 
 mod cheapest;
 mod dfs;
+mod division;
 mod dpor;
 mod drawn;
 mod effort;

@@ -6,6 +6,7 @@ use coyote_strategies::search::dpor::{self, Dpor, SharedState};
 use coyote_strategies::search::{Advance, Counts, Item, Search, Shared, by_name};
 use coyote_strategies::toy::Instruction::*;
 use coyote_strategies::toy::{Program, Toy};
+use std::collections::BTreeSet;
 
 /// Steps that a job executes before it looks whether others have nothing to do.
 const ALLOWANCE: u64 = 50;
@@ -51,7 +52,7 @@ fn run_jobs(spec: &str, program: &Program, jobs: usize) -> (Counts, u64) {
 }
 
 /// Transfers between accounts with a lock each, and a worker that adds them up: few of the steps conflict.
-fn accounts() -> Program {
+pub fn accounts() -> Program {
     let transfer = |from, to| {
         vec![
             Lock(from),
@@ -173,9 +174,9 @@ fn stopped() -> (Vec<(u64, SharedState)>, Vec<Item>) {
 #[test]
 fn what_does_not_fit_is_refused() {
     let (states, items) = stopped();
-    assert!(dpor::Shared::restore(states.clone(), &items).is_ok());
+    assert!(dpor::Shared::restore(states.clone(), &BTreeSet::new(), &items).is_ok());
     let refused = |states: &[(u64, SharedState)], items: &[Item], what: &str| {
-        assert!(dpor::Shared::restore(states.to_vec(), items).is_err(), "{what}");
+        assert!(dpor::Shared::restore(states.to_vec(), &BTreeSet::new(), items).is_err(), "{what}");
     };
     for i in 0..states.len() {
         let mut fewer = states.clone();

@@ -32,6 +32,7 @@
 //! has one number there.
 
 mod changed;
+pub(super) mod division;
 mod immediate;
 mod items;
 mod livelocks;

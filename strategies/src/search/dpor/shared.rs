@@ -43,6 +43,9 @@ pub(super) struct Tree {
     made: u64,
     /// States where something is available, by depth.
     available: BTreeSet<(usize, u64)>,
+    /// The states below which other explorations work, too: see [`super::division`]. They decide later what comes next
+    /// there.
+    common: BTreeSet<u64>,
 }
 
 /// A shared state.
@@ -52,7 +55,7 @@ pub struct State {
     #[serde(skip)]
     pub prefix: Prefix,
     /// The part of another shared state that it belongs to.
-    parent: Option<Place>,
+    pub(super) parent: Option<Place>,
     /// The sleep set with which it was reached.
     inherited: Vec<Tried>,
     /// Steps that were explored before it was shared.
@@ -81,7 +84,8 @@ struct Part {
     followers: Vec<(Vec<u64>, (u32, u32))>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// In the order in which it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Progress {
     Asked,
     Busy {
@@ -104,6 +108,19 @@ impl Part {
         if !self.events.iter().any(|known| known.values == event.values) {
             self.events.push(event);
         }
+    }
+
+    fn note_follower(&mut self, values: Vec<u64>, follower: (u32, u32)) {
+        if !self.followers.iter().any(|(v, f)| *f == follower && *v == values) {
+            self.followers.push((values, follower));
+        }
+    }
+
+    /// Adds what another copy of it knows.
+    fn absorb(&mut self, other: Part) {
+        self.progress = self.progress.max(other.progress);
+        other.events.into_iter().for_each(|event| self.add(event));
+        other.followers.into_iter().for_each(|(values, follower)| self.note_follower(values, follower));
     }
 
     /// Everything below it is explored, so everything about its steps is known.
@@ -141,11 +158,41 @@ impl State {
         }
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         match &self.parts {
             Parts::Picks(parts) => parts.iter().all(|part| part.progress == Progress::Done),
             Parts::Values { left, busy } => left.is_empty() && *busy == 0,
         }
+    }
+
+    /// Adds what was done at another copy of it. `before`: the state when the copies were made.
+    ///
+    /// # Errors
+    /// They are not copies of this state.
+    pub(super) fn absorb(&mut self, other: State, before: &State) -> Result<(), String> {
+        let fixed = |state: &State| (state.parent, state.inherited.clone(), state.tried.clone());
+        if fixed(self) != fixed(before) || fixed(&other) != fixed(before) {
+            return Err("copies of a shared state differ".into());
+        }
+        match (&mut self.parts, other.parts, &before.parts) {
+            (
+                Parts::Values { busy, .. },
+                Parts::Values { busy: other, .. },
+                Parts::Values { busy: before, .. },
+            ) if other <= *before && before - other <= *busy => {
+                *busy -= before - other;
+            }
+            (Parts::Picks(parts), Parts::Picks(others), Parts::Picks(_)) => {
+                for other in others {
+                    match parts.iter_mut().find(|part| part.pick == other.pick) {
+                        Some(part) => part.absorb(other),
+                        None => parts.push(other),
+                    }
+                }
+            }
+            _ => return Err("copies of a shared state are of different kinds".into()),
+        }
+        Ok(())
     }
 }
 
@@ -200,8 +247,13 @@ impl Shared {
 
     /// A part that no search has, with all that is known there.
     pub(super) fn take(&self) -> Option<Item> {
+        let (_, state) = *self.lock().available.first()?;
+        self.take_at(state)
+    }
+
+    /// The same at this state.
+    pub(super) fn take_at(&self, state: u64) -> Option<Item> {
         let mut tree = self.lock();
-        let (_, state) = *tree.available.first()?;
         let claim = tree.claim(state)?;
         let shared = &tree.states[&state];
         let mut branch = Branch { depth: shared.prefix.len() as u32, ..Branch::default() };
@@ -211,6 +263,16 @@ impl Shared {
             Decision::Value(value) => branch.values = value..value + 1,
         }
         Some(Item { prefix: shared.prefix.clone(), branches: vec![branch], place: Some(claim.place) })
+    }
+
+    /// All states, by number.
+    pub(in crate::search) fn states(&self) -> Vec<(u64, State)> {
+        self.lock().states.iter().map(|(number, state)| (*number, state.clone())).collect()
+    }
+
+    /// The states below which other explorations have work, too.
+    pub(in crate::search) fn common(&self) -> BTreeSet<u64> {
+        self.lock().common.clone()
     }
 
     /// Whether no state is shared.
@@ -224,19 +286,24 @@ impl Shared {
         self.lock().states.iter().for_each(|(number, state)| each(*number, state));
     }
 
-    /// Shared states that were stored, for searches that go on with these items.
+    /// Shared states that were stored, for searches that go on with these items. `common`: the states below which other
+    /// explorations have work, too.
     ///
     /// # Errors
     /// The states do not fit together, or not with the items: some work would be lost, or done twice.
-    pub fn restore(states: Vec<(u64, State)>, items: &[Item]) -> Result<Shared, String> {
+    pub fn restore(
+        states: Vec<(u64, State)>,
+        common: &BTreeSet<u64>,
+        items: &[Item],
+    ) -> Result<Shared, String> {
         let made = states.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
-        let mut tree = Tree { made, ..Tree::default() };
+        let mut tree = Tree { made, common: common.clone(), ..Tree::default() };
         for (number, state) in states {
             if tree.states.insert(number, state).is_some() {
                 return Err(format!("the shared state {number} is there twice"));
             }
         }
-        check(&tree.states, items)?;
+        check(&tree.states, common, items)?;
         let numbers: Vec<u64> = tree.states.keys().copied().collect();
         numbers.into_iter().for_each(|number| tree.update(number));
         Ok(Shared(Mutex::new(tree)))
@@ -244,6 +311,25 @@ impl Shared {
 }
 
 impl Tree {
+    /// States, of which some may be done.
+    pub(super) fn of(states: BTreeMap<u64, State>) -> Tree {
+        Tree { states, ..Tree::default() }
+    }
+
+    /// All states, without those that are done.
+    pub(super) fn settled(mut self) -> Vec<(u64, State)> {
+        let is_done =
+            |(number, state): (&u64, &State)| state.is_done().then_some((state.prefix.len(), *number));
+        let mut done: Vec<(usize, u64)> = self.states.iter().filter_map(is_done).collect();
+        done.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, number) in done {
+            if let Some(parent) = self.states.remove(&number).and_then(|state| state.parent) {
+                self.finish(parent);
+            }
+        }
+        self.states.into_iter().collect()
+    }
+
     /// Makes a state shared, and returns the part of the search that had it.
     pub(super) fn add(&mut self, new: NewState) -> Place {
         let NewState { prefix, parent, inherited, tried, content } = new;
@@ -301,7 +387,7 @@ impl Tree {
 
     /// Takes a part that is available at a state.
     pub(super) fn claim(&mut self, state: u64) -> Option<Claim> {
-        let shared = self.states.get_mut(&state)?;
+        let shared = self.states.get_mut(&state).filter(|_| !self.common.contains(&state))?;
         let part = shared.available()?;
         let decision = match &mut shared.parts {
             Parts::Picks(parts) => {
@@ -339,10 +425,8 @@ impl Tree {
 
     /// Records a step that wakes a part's step with these values, whatever it touches.
     pub(super) fn note_follower(&mut self, state: u64, pick: Pick, values: Vec<u64>, follower: (u32, u32)) {
-        if let Some(part) = self.part(state, pick)
-            && !part.followers.iter().any(|(v, f)| *f == follower && *v == values)
-        {
-            part.followers.push((values, follower));
+        if let Some(part) = self.part(state, pick) {
+            part.note_follower(values, follower);
         }
     }
 
@@ -376,7 +460,7 @@ impl Tree {
     fn update(&mut self, state: u64) {
         let Some(shared) = self.states.get(&state) else { return };
         let key = (shared.prefix.len(), state);
-        if shared.available().is_some() {
+        if shared.available().is_some() && !self.common.contains(&state) {
             self.available.insert(key);
         } else {
             self.available.remove(&key);
@@ -385,11 +469,14 @@ impl Tree {
 }
 
 /// Whether stored states fit together and with the items: every part that a search has is one item, or divided at one
-/// state further down.
+/// state further down. Of the parts of `common` states, other explorations may have some.
 ///
 /// # Errors
 /// Says what does not fit.
-fn check(states: &BTreeMap<u64, State>, items: &[Item]) -> Result<(), String> {
+fn check(states: &BTreeMap<u64, State>, common: &BTreeSet<u64>, items: &[Item]) -> Result<(), String> {
+    if let Some(number) = common.iter().find(|number| !states.contains_key(number)) {
+        return Err(format!("the shared state {number} is not there"));
+    }
     let mut holders: BTreeMap<Place, u32> = BTreeMap::new();
     let below = |place: Place, prefix: &Prefix| {
         let state =
@@ -429,12 +516,13 @@ fn check(states: &BTreeMap<u64, State>, items: &[Item]) -> Result<(), String> {
     }
     for (number, state) in states {
         let held = |part| holders.get(&Place { state: *number, part }).copied().unwrap_or(0) as usize;
+        let fits = |held: usize, busy: usize| held == busy || held < busy && common.contains(number);
         let complete = match &state.parts {
-            Parts::Values { busy, .. } => held(0) == *busy,
+            Parts::Values { busy, .. } => fits(held(0), *busy),
             Parts::Picks(parts) => parts
                 .iter()
                 .enumerate()
-                .all(|(i, part)| held(i) == usize::from(matches!(part.progress, Progress::Busy { .. }))),
+                .all(|(i, part)| fits(held(i), matches!(part.progress, Progress::Busy { .. }).into())),
         };
         if !complete || state.is_done() {
             return Err(format!("what is left below the shared state {number} is not there"));

@@ -1,0 +1,114 @@
+//! Remaining work, divided into parts that are searched separately, and put together again.
+//!
+//! Everything is a function of its arguments alone, so that parts can be searched anywhere, in any order and more than
+//! once: [`Work::divide`], then a search of each part, then [`Work::join`], and again until nothing is left.
+
+use super::dpor::SharedState;
+use super::dpor::division::{Joined, above, take};
+use super::{Item, Search, Shared};
+use crate::System;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The remaining work of an exploration that has stopped, or a part of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// What is left to each of its searches.
+    pub items: Vec<Item>,
+    /// The states that its searches share, by number, in their order.
+    pub states: Vec<(u64, SharedState)>,
+    /// Of a part: the states below which other parts have work, too.
+    pub common: BTreeSet<u64>,
+}
+
+impl Work {
+    /// Everything that a search does.
+    pub fn whole() -> Work {
+        Work { items: vec![Item::default()], ..Work::default() }
+    }
+
+    /// What is left to a search that has stopped, as the only one with these shared states. The search gives away at most
+    /// `pieces` pieces of its work, so that there is something to divide.
+    pub fn of<S: System>(search: &mut dyn Search<S>, shared: &Shared, pieces: usize) -> Work {
+        let mut items = Vec::new();
+        while items.len() < pieces
+            && let Some(item) = search.split()
+        {
+            items.push(item);
+        }
+        search.each_left(&mut |item| items.push(item.clone()));
+        Work { items, states: shared.dpor.states(), common: shared.dpor.common() }
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.states.is_empty()
+    }
+
+    /// The states, for searches that go on with the items.
+    ///
+    /// # Errors
+    /// The states do not fit together, or not with the items.
+    pub fn shared(&self) -> Result<Shared, String> {
+        let states = super::dpor::Shared::restore(self.states.clone(), &self.common, &self.items)?;
+        Ok(Shared { dpor: Arc::new(states), ..Shared::default() })
+    }
+
+    /// Divides it into at most `parts` parts, none of them empty.
+    ///
+    /// # Errors
+    /// It is a part itself, or its states and items do not fit together.
+    pub fn divide(self, parts: usize) -> Result<Vec<Work>, String> {
+        if !self.common.is_empty() {
+            return Err("a part is not divided again, but joined with the others".into());
+        }
+        if self.states.is_empty() {
+            // The items of a search are in an order, such as that of their costs: each part gets some from everywhere.
+            let parts = parts.min(self.items.len());
+            let mut divided = vec![Work::default(); parts];
+            self.items.into_iter().enumerate().for_each(|(i, item)| divided[i % parts].items.push(item));
+            return Ok(divided);
+        }
+        let (states, mut items) = take(self.states, self.items, parts)?;
+        let states: BTreeMap<u64, SharedState> = states.into_iter().collect();
+        let mut divided = Vec::new();
+        for left in (1..=parts.min(items.len())).rev() {
+            let rest = items.split_off(items.len().div_ceil(left));
+            let of_part = std::mem::replace(&mut items, rest);
+            divided.push((above(&states, &of_part), of_part));
+        }
+        let mut parts_below = BTreeMap::<u64, u32>::new();
+        divided
+            .iter()
+            .flat_map(|(above, _)| above)
+            .for_each(|state| *parts_below.entry(*state).or_default() += 1);
+        let part = |(above, items): (BTreeSet<u64>, _)| Work {
+            items,
+            states: above.iter().map(|number| (*number, states[number].clone())).collect(),
+            common: above.into_iter().filter(|number| parts_below[number] > 1).collect(),
+        };
+        Ok(divided.into_iter().map(part).collect())
+    }
+
+    /// Puts together what the parts of a division have left, in their order.
+    ///
+    /// # Errors
+    /// This is not what these parts can have left.
+    pub fn join(parts: &[Work], left: Vec<Work>) -> Result<Work, String> {
+        if parts.len() != left.len() {
+            return Err(format!("{} parts have left {} pieces of work", parts.len(), left.len()));
+        }
+        let mut joined = Joined::new(parts.iter().map(|part| &part.states));
+        let mut items = Vec::new();
+        for (part, Work { items: mut of_part, states, common }) in parts.iter().zip(left) {
+            if common != part.common {
+                return Err("what is left is of another part".into());
+            }
+            joined.add(&part.states, &part.common, states, &mut of_part)?;
+            items.extend(of_part);
+        }
+        let whole = Work { items, states: joined.states(), common: BTreeSet::new() };
+        whole.shared()?;
+        Ok(whole)
+    }
+}

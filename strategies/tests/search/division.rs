@@ -1,0 +1,155 @@
+//! Searches that are divided into parts, which know nothing of each other, find what one search finds.
+
+use crate::dpor::{flaw, program};
+use crate::oracle::{Found, classify, enumerate};
+use coyote_strategies::Iteration;
+use coyote_strategies::rng::ChoiceRng;
+use coyote_strategies::search::division::Work;
+use coyote_strategies::search::{Advance, Counts, by_name};
+use coyote_strategies::system::Decision;
+use coyote_strategies::toy::Instruction::*;
+use coyote_strategies::toy::{Program, Toy, generate_sections, generate_timed};
+use std::collections::BTreeMap;
+
+/// What the parts of an exploration found together.
+#[derive(Default)]
+struct Explored {
+    /// Every end, with how often it was met.
+    paths: BTreeMap<Vec<Decision>, u64>,
+    counts: Counts,
+    /// How often the work was divided.
+    divisions: u32,
+}
+
+/// A part is searched until it has executed so many steps, and an execution has ended.
+fn search(
+    spec: &str,
+    program: &Program,
+    part: &Work,
+    steps: u64,
+    pieces: usize,
+    into: &mut Explored,
+) -> Work {
+    let mut search = by_name::<Toy>(spec, 0, Some(part.items.clone())).unwrap();
+    let shared = part.shared().unwrap_or_else(|error| panic!("{error}"));
+    search.share(&shared);
+    let mut toy = Toy::new(program.clone());
+    loop {
+        match search.advance(&mut toy, steps) {
+            Advance::Exhausted => break assert_eq!(search.error(), None),
+            Advance::Ended(_) => *into.paths.entry(search.path().to_vec()).or_default() += 1,
+            Advance::Working => {}
+            Advance::Livelock | Advance::Round => panic!("these programs end"),
+        }
+        let counts = search.counts();
+        let ended = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
+        if counts.steps >= steps && ended > 0 {
+            break;
+        }
+    }
+    into.counts = into.counts + search.counts();
+    Work::of(&mut *search, &shared, pieces)
+}
+
+fn explore(spec: &str, program: &Program, parts: usize, mut steps: impl FnMut() -> u64) -> Explored {
+    let mut explored = Explored::default();
+    let mut work = Work::whole();
+    while !work.is_empty() {
+        explored.divisions += 1;
+        let divided = work.divide(parts).unwrap_or_else(|error| panic!("{error}"));
+        assert!((1..=parts).contains(&divided.len()) && divided.iter().all(|part| !part.items.is_empty()));
+        let left = divided.iter().map(|part| search(spec, program, part, steps(), 2 * parts, &mut explored));
+        let left = left.collect();
+        work = Work::join(&divided, left).unwrap_or_else(|error| panic!("{error}"));
+    }
+    explored
+}
+
+/// The classes of all ends.
+fn classes(program: &Program, explored: &Explored) -> Found {
+    let mut found = Found::new();
+    for (path, times) in &explored.paths {
+        let (class, outcome) = classify(program, path).expect("possible");
+        found.entry(class).or_insert((outcome, 0)).1 += times;
+    }
+    found
+}
+
+fn rng(seed: u64, index: u64) -> ChoiceRng {
+    ChoiceRng::new(Iteration { seed, index })
+}
+
+/// Or what the environment says.
+const PROGRAMS: u64 = 300;
+
+#[test]
+fn parts_together_find_every_class_once() {
+    let programs = std::env::var("COYOTE_TOY_PROGRAMS").map_or(PROGRAMS, |n| n.parse().unwrap());
+    let timed = |index| generate_timed(&mut rng(21, index), 7 + (index % 5) as usize);
+    let (mut redundant, mut alone_redundant, mut divisions) = (0, 0, 0);
+    for (index, program) in (0..programs).flat_map(|index| [(index, program(index)), (index, timed(index))]) {
+        let Some(truth) = enumerate(&program, 20_000) else { continue };
+        let alone = explore("dpor", &program, 1, || u64::MAX);
+        for parts in [1, 2, 3, 8] {
+            let mut rng = rng(40, index);
+            let explored = explore("dpor", &program, parts, || 1 + rng.below(60));
+            let wrong = flaw(&truth, &classes(&program, &explored));
+            assert_eq!(wrong, None, "program {index} in {parts} parts\n{program:?}");
+            assert_eq!(explored.counts.executions, alone.counts.executions);
+            redundant += explored.counts.redundant;
+            alone_redundant += alone.counts.redundant;
+            divisions += explored.divisions;
+        }
+    }
+    println!("{divisions} divisions, {redundant} redundant executions, {alone_redundant} of one search");
+    assert!(u64::from(divisions) > 10 * programs);
+}
+
+#[test]
+fn parts_together_execute_what_one_search_executes() {
+    for index in 0..PROGRAMS {
+        let program = generate_sections(&mut rng(22, index), 6 + (index % 6) as usize);
+        if enumerate(&program, 3_000).is_none() {
+            continue;
+        }
+        for spec in ["dfs", "preemption-bounding:1", "preemption-bounding", "delay-bounding:2"] {
+            let alone = explore(spec, &program, 1, || u64::MAX);
+            for parts in [2, 8] {
+                let mut rng = rng(41, index);
+                let explored = explore(spec, &program, parts, || 1 + rng.below(100));
+                assert_eq!(explored.paths, alone.paths, "{spec}, program {index}\n{program:?}");
+                let told = |explored: &Explored| Counts { steps: 0, ..explored.counts };
+                assert_eq!(told(&explored), told(&alone), "{spec}, program {index}");
+            }
+        }
+    }
+}
+
+/// Values of a step are not all taken at once, of which there may be 2^32.
+#[test]
+fn many_values_are_divided_too() {
+    let program: Program = vec![vec![Choose(200), Store(0, 0)], vec![Load(0), Choose(100)]];
+    for spec in ["dpor", "dfs"] {
+        let alone = explore(spec, &program, 1, || u64::MAX);
+        let parts = explore(spec, &program, 4, || 500);
+        assert_eq!(parts.counts.executions, alone.counts.executions, "{spec}");
+        assert!(parts.divisions > 2, "{spec}");
+    }
+}
+
+/// Parts that do not know what others ask for do little in vain.
+#[test]
+fn parts_keep_the_reduction() {
+    let program = crate::sharing::accounts();
+    let alone = explore("dpor", &program, 1, || u64::MAX);
+    for (parts, steps) in [(2, 100_000), (8, 20_000), (64, 20_000)] {
+        let together = explore("dpor", &program, parts, || steps);
+        let ratio = together.counts.steps as f64 / alone.counts.steps as f64;
+        println!(
+            "{parts} parts: {} divisions, {} executions, {} redundant, {ratio:.3} times the {} steps of one search",
+            together.divisions, together.counts.executions, together.counts.redundant, alone.counts.steps
+        );
+        assert_eq!(together.counts.executions, alone.counts.executions);
+        assert!(ratio <= 1.5, "{parts} parts: {ratio} times the steps");
+    }
+}
