@@ -79,8 +79,8 @@ impl Verdict {
         if !limits.is_empty() {
             return Verdict::Limit(limits);
         }
-        if !result.missing.is_empty() {
-            let what = format!("the results of iterations {} are missing", result.missing);
+        if let Some(missing) = result.missing_results() {
+            let what = format!("the results of {missing} are missing");
             return Verdict::Inconclusive { what, advice: None };
         }
         if let Some(what) = unfinished(result) {
@@ -99,6 +99,16 @@ impl Verdict {
 }
 
 impl TestResult {
+    /// What has no result of the units that the result was merged from, as a fragment.
+    pub fn missing_results(&self) -> Option<String> {
+        let open = self.search.as_ref().map_or(0, |search| search.open_units);
+        match () {
+            () if open > 0 => Some(format!("{} and what they leave", counted(open, "unit"))),
+            () if !self.missing.is_empty() => Some(format!("iterations {}", self.missing)),
+            () => None,
+        }
+    }
+
     /// The verdict on the test.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)

@@ -50,11 +50,14 @@ const ONE_RUN: &[&str] = &[
     "iterations-from",
     "list",
     "no-config",
+    "part",
+    "pieces",
     "result",
     "resume",
     "runner",
     "shard",
     "test",
+    "unit-steps",
 ];
 
 /// Options that can be set for single tests, in addition to those of the headings [`PER_TEST_HEADINGS`].

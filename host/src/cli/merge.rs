@@ -18,7 +18,7 @@ use crate::libtest;
 use crate::options;
 use crate::results::TestResult;
 use crate::symbols::Symbols;
-use crate::units::{CampaignTest, Results};
+use crate::units::{Campaign, CampaignTest, Results};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,52 +52,78 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit> {
     args.result.as_deref().map_or(Ok(()), check_directory)?;
     let results = united(&files(&args.results)?)?;
-    let module = args.module.as_ref().unwrap_or(&results.path);
-    let campaign = &results.campaign;
-    let artifact = artifact(&results, module, !args.no_cache)?;
-    if let Some(path) = &args.result {
-        results.write(path)?;
+    let totals = results.campaign.tests.iter().map(|test| (test.name.clone(), results.total(test))).collect();
+    let merged = Merged { campaign: &results.campaign, path: &results.path, totals };
+    merged.report(args, || args.result.as_deref().map_or(Ok(()), |path| Ok(results.write(path)?)))
+}
+
+/// Reports the result of a search, which a campaign has put together.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_search(args: &Args, campaign: Campaign, path: PathBuf, result: TestResult) -> Result<Exit> {
+    if args.result.is_some() {
+        bail!("--result: the results of a search are not merged again");
     }
-    let totals: BTreeMap<&str, TestResult> =
-        campaign.tests.iter().map(|test| (test.name.as_str(), results.total(test))).collect();
-    let how = match args.result {
-        Some(_) => How { shrink: None, experiments: None },
-        None => args.report.how()?,
-    };
-    let mut own = BTreeMap::new();
-    for test in &campaign.tests {
-        let total = &totals[test.name.as_str()];
-        own.insert(test.name.clone(), test_options(test, total, how, args.result.is_none())?);
+    let totals = BTreeMap::from([(result.subject.test.clone(), result)]);
+    Merged { campaign: &campaign, path: &path, totals }.report(args, || Ok(()))
+}
+
+/// Merged results of a campaign.
+struct Merged<'a> {
+    campaign: &'a Campaign,
+    /// The module's path, as some unit was given it.
+    path: &'a Path,
+    /// The result of each test.
+    totals: BTreeMap<String, TestResult>,
+}
+
+impl Merged<'_> {
+    /// Reports them. `write` is called once they are known to fit the module.
+    fn report(&self, args: &Args, write: impl FnOnce() -> Result<()>) -> Result<Exit> {
+        let Merged { campaign, path, totals } = self;
+        let module = args.module.as_deref().unwrap_or(path);
+        let artifact = artifact(campaign, module, !args.no_cache)?;
+        write()?;
+        let how = match args.result {
+            Some(_) => How { shrink: None, experiments: None },
+            None => args.report.how()?,
+        };
+        let mut own = BTreeMap::new();
+        for test in &campaign.tests {
+            let total = &totals[&test.name];
+            own.insert(test.name.clone(), test_options(test, total, how, args.result.is_none())?);
+        }
+        let first = campaign.tests.first().context("the results contain no test")?;
+        let options = test_options(first, &totals[&first.name], how, false)?;
+        let harness = artifact.table.libtest;
+        let selected = selected(campaign, &artifact)?;
+        let session = Session {
+            module,
+            outdir: &args.report.outdir(module),
+            quiet: args.report.format.for_programs || harness,
+            seed: campaign.seed,
+            resuming: false,
+            resume: None.into(),
+            total_timeout: None,
+            symbols: Symbols::new(&artifact.original),
+            files: args.report.files,
+            interrupted: interruptible()?,
+            artifact: artifact.clone(),
+            options: TestOptions { strategy: campaign.strategy.clone(), ..options },
+            own,
+            regressions: None,
+            not_on_target: campaign.not_on_target.clone(),
+            bundle: args.report.bundle(module)?,
+            coverage: None,
+            teller: None.into(),
+        };
+        let mut outputs = args.report.outputs(None, harness, module)?;
+        let rules = Rules { fail_fast: false, needs_no_choice: campaign.needs_no_choice };
+        run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
+            session.adopt(test, totals[&test.name].clone())
+        })
     }
-    let first = campaign.tests.first().context("the results contain no test")?;
-    let options = test_options(first, &totals[first.name.as_str()], how, false)?;
-    let harness = artifact.table.libtest;
-    let selected = selected(&results, &artifact)?;
-    let session = Session {
-        module,
-        outdir: &args.report.outdir(module),
-        quiet: args.report.format.for_programs || harness,
-        seed: campaign.seed,
-        resuming: false,
-        resume: None.into(),
-        total_timeout: None,
-        symbols: Symbols::new(&artifact.original),
-        files: args.report.files,
-        interrupted: interruptible()?,
-        artifact: artifact.clone(),
-        options: TestOptions { strategy: campaign.strategy.clone(), ..options },
-        own,
-        regressions: None,
-        not_on_target: campaign.not_on_target.clone(),
-        bundle: args.report.bundle(module)?,
-        coverage: None,
-        teller: None.into(),
-    };
-    let mut outputs = args.report.outputs(None, harness, module)?;
-    let rules = Rules { fail_fast: false, needs_no_choice: campaign.needs_no_choice };
-    run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
-        session.adopt(test, totals[test.name.as_str()].clone())
-    })
 }
 
 /// The given files, and those of given directories in the order of their names.
@@ -135,8 +161,7 @@ fn united(files: &[PathBuf]) -> Result<Results> {
 }
 
 /// The module of the results, instrumented with the same options.
-fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifact>> {
-    let campaign = &results.campaign;
+fn artifact(campaign: &Campaign, module: &Path, cached: bool) -> Result<Arc<Artifact>> {
     let build = crate::artifact::build();
     if campaign.build != build {
         bail!(
@@ -152,14 +177,14 @@ fn artifact(results: &Results, module: &Path, cached: bool) -> Result<Arc<Artifa
 }
 
 /// The tests in the order in which they were selected.
-fn selected(results: &Results, artifact: &Artifact) -> Result<Selected> {
+fn selected(campaign: &Campaign, artifact: &Artifact) -> Result<Selected> {
     let to_run = |test: &CampaignTest| {
         let found = libtest::named(&artifact.table, &test.name);
         let found = found.with_context(|| format!("the module has no test {}", test.name))?;
         Ok(ToRun { test: found, ignored: test.ignored.clone() })
     };
-    let tests = results.campaign.tests.iter().map(to_run).collect::<Result<_>>()?;
-    Ok(Selected { tests, filtered_out: results.campaign.filtered_out })
+    let tests = campaign.tests.iter().map(to_run).collect::<Result<_>>()?;
+    Ok(Selected { tests, filtered_out: campaign.filtered_out })
 }
 
 /// How a test was explored, according to its results.
@@ -175,7 +200,8 @@ fn test_options(test: &CampaignTest, total: &TestResult, how: How, steer: bool) 
         ..Budget::default()
     };
     let (strategy, all) = (test.strategy.clone(), test.iterations);
-    Ok(TestOptions { strategy, searching: false, settings, budget, all, how, sweep: None })
+    let searching = total.search.is_some();
+    Ok(TestOptions { strategy, searching, settings, budget, all, how, sweep: None })
 }
 
 /// Loads the files with which the test was explored.

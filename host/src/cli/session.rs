@@ -147,7 +147,9 @@ impl Session<'_> {
             found.path = trace_path(&plan.trace_stem, found.by.as_deref(), found.iteration);
             found.trace.write(&found.path)?;
         }
-        if options.budget.steer && result.missing.is_empty() {
+        if result.search.is_some() {
+            search::complete(&plan, &mut result);
+        } else if options.budget.steer && result.missing.is_empty() {
             sample::steer(&plan, &mut result, &self.interrupted)?;
         }
         Ok(result)

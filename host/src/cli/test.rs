@@ -138,7 +138,10 @@ pub fn run(args: &Args) -> Result<Exit> {
         print!("{}", selection.list(terse, args.report.format.for_programs)?);
         return Ok(Exit::NoBug);
     }
-    let resume = args.exploration.resume.as_deref().map(Frontier::read).transpose()?;
+    let resume = match args.exploration.resume.as_deref().map(Frontier::read).transpose()? {
+        None => args.units.part()?,
+        given => given,
+    };
     let resume_given = resume.is_some();
     let mut selected = selection.tests()?;
     if let Some(frontier) = &resume
@@ -339,7 +342,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let timeout = match (args.exploration.timeout, args.exploration.iterations.or(args.exploration.iteration))
     {
         // The speed of the machine must not decide what a unit executes.
-        _ if units.is_some() => None,
+        _ if args.units.are_given() => None,
         (Some(given), _) => Some(seconds("--timeout", given)?),
         // A sweep ends by itself.
         (None, None) if total.is_none() && !args.exploration.sweeps() => Some(explore::TIMEOUT),
@@ -369,6 +372,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
             true => args.exploration.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
             false => 1,
         },
+        unit: args.units.budget(),
         steer: !args.units.is_part(),
     })
 }

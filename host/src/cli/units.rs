@@ -6,11 +6,15 @@ use super::select::Selected;
 use super::session::{Session, TestOptions};
 use crate::artifact;
 use crate::execution::{Settings, Test};
-use crate::explore::{self, Budget};
+use crate::explore::frontier::Frontier;
+use crate::explore::{self, Budget, UnitBudget};
+use crate::plural::counted;
 use crate::results::{Stop, TestResult};
-use crate::units::{Campaign, CampaignTest, Results, Shard, UniteError};
+use crate::trace::replace_file;
+use crate::units::search::UnitWork;
+use crate::units::{Campaign, CampaignTest, Results, SearchUnit, Shard, UniteError};
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use coyote_strategies::search::is_search;
+use coyote_strategies::search::{divisible, is_search};
 use coyote_strategies::{Context, by_name};
 use std::cell::{Cell, RefCell};
 use std::fs::{File, TryLockError};
@@ -33,6 +37,16 @@ pub struct UnitArgs {
     /// Write the result into this file, for `coyote-wasm merge`, which shrinks and explains the bugs
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS, conflicts_with_all = ["bundle", "fail_fast", "coverage"])]
     result: Option<PathBuf>,
+    /// Search a part of a campaign's search; with `whole`, everything
+    #[arg(long, value_name = "FILE", requires_all = ["result", "unit_steps", "pieces"], hide = true,
+          conflicts_with_all = OTHERS, conflicts_with_all = ["shard", "iterations_from", "iterations"])]
+    part: Option<PathBuf>,
+    /// End with the part after this number of steps
+    #[arg(long, value_name = "N", requires = "part", hide = true)]
+    unit_steps: Option<u64>,
+    /// Cut what is left into this number of pieces, if possible
+    #[arg(long, value_name = "N", requires = "part", hide = true)]
+    pieces: Option<usize>,
     /// Lock this file while the unit is executed; end with exit code 75 if another process holds the lock
     #[arg(long, value_name = "FILE", requires = "result", hide = true)]
     claim: Option<PathBuf>,
@@ -69,6 +83,20 @@ impl UnitArgs {
         self.iterations_from.is_some() || self.shard.is_some() || self.is_part()
     }
 
+    /// How much of a campaign's search this unit does, if it is one.
+    pub fn budget(&self) -> Option<UnitBudget> {
+        Some(UnitBudget { steps: self.unit_steps?, pieces: self.pieces? })
+    }
+
+    /// The part of a campaign's search that this unit searches, if it is not everything.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none.
+    pub fn part(&self) -> Result<Option<Frontier>> {
+        let part = self.part.as_deref().filter(|part| *part != Path::new(WHOLE));
+        Ok(part.map(Frontier::read).transpose()?)
+    }
+
     /// Whether the result is written for `merge`, which combines it with others and reports it.
     pub fn is_part(&self) -> bool {
         self.result.is_some()
@@ -79,7 +107,7 @@ impl UnitArgs {
     /// # Errors
     /// The unit has no iterations.
     pub fn range(&self, iterations: Option<u64>) -> Result<Option<Range<u64>>> {
-        if !self.are_given() {
+        if !self.are_given() || self.part.is_some() {
             return Ok(None);
         }
         let iterations = iterations.unwrap_or(explore::ITERATIONS);
@@ -112,10 +140,23 @@ impl UnitArgs {
         if !self.are_given() {
             return Ok(());
         }
+        if self.part.is_some() {
+            if divisible(strategy) {
+                return Ok(());
+            }
+            bail!(
+                "{strategy} cannot be divided into units, since {}; search by dfs, dpor, preemption-bounding or \
+                 delay-bounding, or choose a sampler from --strategy list",
+                match is_search(strategy) {
+                    true => "it relies on a memory of what it has seen, or samples",
+                    false => "it is no search",
+                }
+            );
+        }
         if is_search(strategy) {
             bail!(
                 "{strategy} is a search, whose executions have no numbers by which they could be divided \
-                 into parts; continue a search with --resume, or choose a sampler from --strategy list"
+                 into parts beforehand; `coyote-wasm campaign` divides a search, --resume continues one"
             );
         }
         if !by_name(strategy, context).map_err(Error::msg)?.independent() {
@@ -142,8 +183,22 @@ impl UnitArgs {
         check_directory(path)?;
         let campaign = campaign(session, selected, rules)?;
         let open = campaign.tests.iter().filter(|test| test.ignored.is_none()).count();
+        if self.part.is_some() && (campaign.tests.len(), open) != (1, 1) {
+            bail!(
+                "a campaign of a search is of one test, and these are {}: select one with --test",
+                counted(campaign.tests.len() as u64, "test")
+            );
+        }
+        let part = self.part.as_deref().filter(|part| *part != Path::new(WHOLE)).map(hash_of).transpose()?;
+        let part = self.part.is_some().then_some(part);
         let results = RefCell::new(Results::new(campaign, session.module.to_owned()));
-        Ok(Some(Draft { path: path.clone(), results, open: Cell::new(open) }))
+        Ok(Some(Draft {
+            path: path.clone(),
+            part,
+            results,
+            of_search: RefCell::default(),
+            open: Cell::new(open),
+        }))
     }
 }
 
@@ -186,10 +241,28 @@ fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Cam
     })
 }
 
+/// What `--part` says if it is everything.
+pub const WHOLE: &str = "whole";
+
+/// The extension of what a unit of a search leaves, beside its result.
+pub const LEFT: &str = "frontier";
+
+/// The blake3 of a file, in hex.
+///
+/// # Errors
+/// It cannot be read.
+pub fn hash_of(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
 /// The result of a unit whose run has not ended yet.
 pub struct Draft {
     path: PathBuf,
+    /// Of a unit of a search: the hash of its part, if that is not everything.
+    part: Option<Option<String>>,
     results: RefCell<Results>,
+    of_search: RefCell<Option<SearchUnit>>,
     /// The number of tests without a result.
     open: Cell<usize>,
 }
@@ -204,9 +277,31 @@ impl Draft {
             return Ok(());
         }
         self.open.set(self.open.get().saturating_sub(1));
+        if let Some(part) = &self.part {
+            let unit = self.search_unit(part.clone(), result.clone())?;
+            *self.of_search.borrow_mut() = Some(unit);
+            return Ok(());
+        }
         let end = budget.first + budget.iterations_max;
         let mut results = self.results.borrow_mut();
         results.add(&test.name, budget.first, end, result.clone()).map_err(error_of)
+    }
+
+    /// The result of a unit of a search. What it left is copied beside the result, which names it by its hash.
+    fn search_unit(&self, part: Option<String>, mut result: TestResult) -> Result<SearchUnit> {
+        let left = result.search.as_mut().and_then(|search| search.frontier.take());
+        let left = left.map(|from| -> Result<String> {
+            let to = self.path.with_extension(LEFT);
+            let bytes = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+            replace_file(&to, &bytes).with_context(|| format!("cannot write {}", to.display()))?;
+            Ok(blake3::hash(&bytes).to_hex().to_string())
+        });
+        let work = UnitWork { part, left: left.transpose()? };
+        let elapsed = std::mem::take(&mut result.elapsed);
+        result.bugs.iter_mut().for_each(|bug| bug.path = PathBuf::new());
+        let results = self.results.borrow();
+        let (campaign, path) = (results.campaign.clone(), results.path.clone());
+        Ok(SearchUnit { campaign, path, work, elapsed, result })
     }
 
     /// Writes the result. A unit that was interrupted in the middle has no result, and must be executed again.
@@ -218,7 +313,10 @@ impl Draft {
             eprintln!("note: {} was not written, since the run was interrupted", self.path.display());
             return Ok(());
         }
-        Ok(self.results.into_inner().write(&self.path)?)
+        Ok(match self.of_search.into_inner() {
+            Some(unit) => unit.write(&self.path)?,
+            None => self.results.into_inner().write(&self.path)?,
+        })
     }
 }
 

@@ -12,9 +12,13 @@
 //! ([`Frontier::check`]), then whether the search can have left such items; and while the search continues, whether the
 //! program can execute them ([`coyote_strategies::search::stored`]).
 //!
+//! A *part* of a campaign's search has the same form. What is left elsewhere is not in it, so it is no frontier with which
+//! a search can end.
+//!
 //! Version 1 was JSON without a hash. It can still be read; a search that resumes from it tells the user that nothing
 //! protects it.
 
+mod parts;
 mod read;
 mod sections;
 mod version_1;
@@ -25,8 +29,9 @@ use super::Plan;
 use crate::artifact::build;
 use crate::results::{Difference, Done, Subject};
 use coyote_strategies::search::Item;
-use coyote_strategies::search::dpor::SharedState;
+use coyote_strategies::search::division::Work;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +74,9 @@ impl Identity {
 struct Header {
     identity: Identity,
     done: Done,
+    /// Of a part of a campaign's search: the states below which other parts have work, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<BTreeSet<u64>>,
     /// The size of each section in bytes.
     sections: Vec<u64>,
 }
@@ -81,10 +89,10 @@ pub struct Frontier {
     pub from: PathBuf,
     /// What earlier runs did.
     pub done: Done,
-    /// The remaining items.
-    pub items: Vec<Item>,
-    /// The states that searches share, by number.
-    pub states: Vec<(u64, SharedState)>,
+    /// The remaining work.
+    pub work: Work,
+    /// Whether it is a part of a campaign's search.
+    pub is_part: bool,
 }
 
 /// Why a frontier was not written, or not read. None of these is a verdict on the guest.
@@ -104,6 +112,13 @@ pub enum FrontierError {
         path.display()
     )]
     Outdated { path: PathBuf },
+    #[error(
+        "{} is a part of a campaign's search, which alone proves nothing: `coyote-wasm campaign work` continues it",
+        path.display()
+    )]
+    Part { path: PathBuf },
+    #[error("{} is the frontier of a whole search, and no part of a campaign's", path.display())]
+    Whole { path: PathBuf },
     #[error("{} belongs to another {what}: it says {has}, this run {wants}", path.display())]
     Other { path: PathBuf, what: &'static str, has: String, wants: String },
 }
@@ -116,10 +131,31 @@ pub fn write(
     done: Done,
     left: &[Section],
 ) -> Result<(), FrontierError> {
+    write_file(path, Identity::of(plan, strategy), done, None, left)
+}
+
+/// Writes what a unit has left of its part of a campaign's search. `common`: see [`Work::common`].
+pub fn write_part(
+    path: &Path,
+    plan: &Plan,
+    strategy: &str,
+    common: BTreeSet<u64>,
+    left: &[Section],
+) -> Result<(), FrontierError> {
+    write_file(path, Identity::of(plan, strategy), Done::default(), Some(common), left)
+}
+
+fn write_file(
+    path: &Path,
+    identity: Identity,
+    done: Done,
+    part: Option<BTreeSet<u64>>,
+    left: &[Section],
+) -> Result<(), FrontierError> {
     let failed = |error| FrontierError::Write { path: path.into(), error };
-    let identity = Identity::of(plan, strategy);
     let sections = left.iter().map(|section| section.bytes().len() as u64).collect();
-    let header = serde_json::to_string(&Header { identity, done, sections }).map_err(|e| failed(e.into()))?;
+    let header = Header { identity, done, part, sections };
+    let header = serde_json::to_string(&header).map_err(|e| failed(e.into()))?;
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".frontier-").suffix(".partial");
@@ -183,9 +219,13 @@ impl Frontier {
             return Err(FrontierError::Other { path: self.from.clone(), what, has: one, wants: other });
         }
         let tried = |item: &Item| item.branches.iter().any(|branch| !branch.tried.is_empty());
-        if has.build.is_none() && self.items.iter().any(tried) {
+        if has.build.is_none() && self.work.items.iter().any(tried) {
             return Err(FrontierError::Outdated { path: self.from.clone() });
         }
-        Ok(())
+        match (self.is_part, plan.budget.unit.is_some()) {
+            (true, false) => Err(FrontierError::Part { path: self.from.clone() }),
+            (false, true) => Err(FrontierError::Whole { path: self.from.clone() }),
+            _ => Ok(()),
+        }
     }
 }

@@ -84,10 +84,21 @@ pub struct Budget {
     pub check_determinism: bool,
     /// The number of threads that explore, each with its own instance.
     pub jobs: usize,
+    /// How much of its part a unit of a search does; `None` if this is no such unit.
+    pub unit: Option<UnitBudget>,
     /// Whether schedules are steered towards deadlocks that a sampler's iterations have shown to be possible, if the
     /// iterations had no bug. Not for an exploration of a part of the iterations, since the candidates follow from all
     /// iterations.
     pub steer: bool,
+}
+
+/// How much of a search one unit does. The machine's speed has no part in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitBudget {
+    /// The number of steps after which it ends. At least one execution ends before.
+    pub steps: u64,
+    /// The number of pieces into which it cuts what it leaves, if it can.
+    pub pieces: usize,
 }
 
 /// Defaults of a test's budget; the first limit that is reached applies. Searches have no limit on executions.
@@ -108,6 +119,7 @@ impl Default for Budget {
             bugs_max: u64::MAX,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            unit: None,
             steer: true,
         }
     }

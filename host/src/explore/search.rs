@@ -22,7 +22,7 @@ use crate::results::{Done, Incidents, IterationNotes, Resumed, SearchSummary, St
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
 use coyote_strategies::search::seen::Seen;
-use coyote_strategies::search::{self, Advance, Counts, Item, Search, Shared, dpor};
+use coyote_strategies::search::{self, Advance, Counts, Item, Search, Shared};
 use coyote_strategies::{Decision, Iteration, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -54,10 +54,9 @@ pub fn explore(
         )));
     }
     let (items, mut shared, resumed) = match resume {
-        Some(Frontier { items, states, from, done, .. }) => {
-            let states = dpor::Shared::restore(states, &items).map_err(ExploreError::Strategy)?;
-            let shared = Shared { dpor: Arc::new(states), ..Shared::default() };
-            (items, shared, Some(Resumed { from, done }))
+        Some(Frontier { work, from, done, is_part, .. }) => {
+            let shared = work.shared().map_err(ExploreError::Strategy)?;
+            (work.items, shared, (!is_part).then_some(Resumed { from, done }))
         }
         None => (fresh.save(), Shared::default(), None),
     };
@@ -69,7 +68,9 @@ pub fn explore(
         result.workers_max = done.workers_max;
         result.note(None, done.notes.clone());
     }
-    let jobs = if search::shardable(name) { plan.budget.jobs.max(1) } else { 1 };
+    // What a unit leaves is a function of its part.
+    let jobs =
+        if search::shardable(name) && plan.budget.unit.is_none() { plan.budget.jobs.max(1) } else { 1 };
     let pool = Pool {
         state: Mutex::new(State {
             items: together(name, items, &shared),
@@ -119,7 +120,9 @@ pub fn explore(
         while handles.iter().any(|h| !h.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
             supervise(plan, &pool, interrupted, watch, started);
-            checkpoints.go_on(plan, name, &pool);
+            if plan.budget.unit.is_none() {
+                checkpoints.go_on(plan, name, &pool);
+            }
         }
         Ok(())
     })?;
@@ -191,6 +194,8 @@ fn run_job(plan: &Plan, name: &str, number: usize, pool: &Pool) -> Result<(), Ex
         let mut search = search::by_name(name, plan.seed, Some(items)).map_err(ExploreError::Strategy)?;
         search.share(&pool.shared);
         let result = job.run_item(&mut *search);
+        let pieces = plan.budget.unit.map_or(0, |unit| unit.pieces);
+        let pieces: Vec<Item> = std::iter::from_fn(|| search.split()).take(pieces).collect();
         let left = pool.stop.load(Ordering::Relaxed).then(|| left(&*search));
         // Detectors may have found something on the way to what was cut off.
         let machine = job.execution.machine();
@@ -201,6 +206,7 @@ fn run_job(plan: &Plan, name: &str, number: usize, pool: &Pool) -> Result<(), Ex
         state.busy -= 1;
         state.present[number] = Counts::default();
         state.finished = state.finished + search.counts();
+        state.items.extend(pieces.into_iter().map(|item| vec![item]));
         state.left.extend(left.filter(|left| !left.is_empty()));
         pool.changed.notify_all();
         drop(state);
@@ -218,9 +224,13 @@ impl Job<'_> {
     fn run_item(&mut self, search: &mut dyn Search<Execution>) -> Result<(), ExploreError> {
         let (plan, pool) = (self.plan, self.pool);
         let mut allowance = ALLOWANCE_FIRST;
+        let end = plan.budget.unit.map_or(u64::MAX, |unit| unit.steps);
         loop {
             let begun = Instant::now();
-            let advance = search.advance(&mut self.execution, allowance);
+            // Exactly to the end of a unit, or beyond it if no execution has ended yet.
+            let rest = end.saturating_sub(search.counts().steps);
+            let allowed = if rest > 0 { allowance.min(rest) } else { ALLOWANCE_FIRST };
+            let advance = search.advance(&mut self.execution, allowed);
             if begun.elapsed() > PATIENCE {
                 allowance = (allowance / 2).max(1);
             } else if advance == Advance::Working {
@@ -246,7 +256,8 @@ impl Job<'_> {
                 state.result.any_choice |= self.execution.machine().scheduler().decisions > 0;
                 state.estimate = search.estimate().or(state.estimate);
                 let counts = state.counts();
-                counts.executions + counts.abandoned + counts.unfinished >= plan.budget.iterations_max
+                let ended = counts.executions + counts.abandoned + counts.unfinished;
+                ended >= plan.budget.iterations_max || counts.steps >= end && ended + counts.redundant > 0
             };
             if enough {
                 pool.stop();
@@ -341,6 +352,13 @@ impl Job<'_> {
     }
 }
 
+/// Adds what follows from all results of a campaign's units together.
+pub fn complete(plan: &Plan, result: &mut TestResult) {
+    let settings = plan.settings.in_search(plan.artifact);
+    let assumptions = assumptions(&plan.with(&settings), result, None, &Seen::default());
+    result.search.iter_mut().for_each(|search| search.assumptions.clone_from(&assumptions));
+}
+
 /// Puts the result together, and writes the remaining work to disk.
 fn conclude(
     plan: &Plan,
@@ -356,8 +374,17 @@ fn conclude(
     state.result.any_choice |=
         counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;
     let mut frontier = None;
+    if plan.budget.unit.is_some() && state.result.stop == Stop::Memory {
+        return Err(ExploreError::Strategy(
+            "what the unit leaves exceeds the memory limit of searches: give --search-memory, or fewer --unit-steps".into(),
+        ));
+    }
     if !state.left.is_empty() {
-        match frontier::write(&checkpoints.path, plan, name, state.done(shared), &state.left) {
+        let written = match plan.budget.unit {
+            Some(_) => frontier::write_part(&checkpoints.path, plan, name, shared.dpor.common(), &state.left),
+            None => frontier::write(&checkpoints.path, plan, name, state.done(shared), &state.left),
+        };
+        match written {
             Ok(()) => frontier = Some(checkpoints.path.clone()),
             // The bug is more important than the frontier.
             Err(_) if !state.result.bugs.is_empty() => {}
@@ -365,8 +392,10 @@ fn conclude(
         }
     }
     let mut result = state.result;
-    let missing = state.cut.missing_in(&result.incidents);
-    result.incidents.merge(missing);
+    let mut cut = state.cut;
+    if plan.budget.unit.is_none() {
+        result.incidents.merge(std::mem::take(&mut cut).missing_in(&result.incidents));
+    }
     let exhausted = state.left.is_empty() && result.stop == Stop::Iterations;
     if exhausted {
         result.stop = Stop::Exhausted;
@@ -385,6 +414,8 @@ fn conclude(
         estimate: state.estimate.filter(|_| !exhausted),
         assumptions: assumptions(plan, &result, state.resumed.as_ref(), &shared.seen),
         frontier,
+        cut,
+        open_units: 0,
         resumed: state.resumed,
     });
     let others = result.other_bugs_before().count() as u64;

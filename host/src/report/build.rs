@@ -57,7 +57,7 @@ impl Builder<'_> {
             workers_max: result.workers_max,
             memory: note::budgets(result).memory_model(),
             extent: result.extent(),
-            missing: !result.missing.is_empty(),
+            missing: result.missing_results().is_some(),
             first_output: result.first_output.as_ref().map_or(String::new(), |output| output.text.clone()),
         }
     }

@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::progress::ProgressReport;
 use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
-use crate::results::{Indices, ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult, UNKNOWN_ORDERINGS};
+use crate::results::{ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult, UNKNOWN_ORDERINGS};
 use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
 use crate::verdict::Verdict;
 use serde::{Serialize, Serializer};
@@ -18,8 +18,8 @@ pub enum Note {
     Inconclusive { what: String, advice: Option<String> },
     /// Something that this tool does not support.
     Limit(String),
-    /// Iterations without a result, though they belong to the merged exploration.
-    Missing(Indices),
+    /// What has no result, though it belongs to the merged exploration.
+    Missing(String),
     /// The coverage of a search.
     Coverage(Box<Coverage>),
     /// No execution had a choice among this number of workers, with these options that leave points out.
@@ -86,9 +86,8 @@ pub fn of(
         Verdict::Limit(limits) => notes.extend(limits.iter().cloned().map(Note::Limit)),
         _ => {}
     }
-    if !result.missing.is_empty() && !matches!(verdict, Verdict::Inconclusive { .. }) {
-        notes.push(Note::Missing(result.missing.clone()));
-    }
+    let missing = result.missing_results().filter(|_| !matches!(verdict, Verdict::Inconclusive { .. }));
+    notes.extend(missing.map(Note::Missing));
     let coverage = result.search.as_ref().map(|search| Coverage::of(result, search));
     // Where there was no choice, nothing was explored either.
     let says_something = |coverage: &Coverage| verdict != Verdict::NothingTested || !coverage.is_plain();
@@ -325,7 +324,7 @@ impl fmt::Display for Note {
             Note::Limit(limit) => write!(f, "No verdict: {limit}."),
             Note::Missing(missing) => write!(
                 f,
-                "The results of iterations {missing} are missing: all numbers are of the others alone, and a bug may \
+                "The results of {missing} are missing: all numbers are of the others alone, and a bug may \
                  come before."
             ),
             Note::Coverage(coverage) => coverage.fmt(f),

@@ -1,6 +1,7 @@
 //! Merging the results of several explorations of one test.
 
 use super::{Subject, TestResult};
+use coyote_strategies::search::Counts;
 
 /// Why two results cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +61,44 @@ impl TestResult {
         if let Some(both) = self.indices.first_common(&other.indices) {
             return Err(MergeError::Overlap(both));
         }
+        self.unite(other);
+        Ok(())
+    }
+
+    /// Adds the result of the next unit of a campaign's search. Executions are numbered as if they came after those of the
+    /// units before. What follows from all units together is left to the caller: assumptions, the estimate, and whether
+    /// the search is exhausted.
+    ///
+    /// # Errors
+    /// The two results are of different subjects, or one is of no unit of a search. This result is then unchanged.
+    pub fn append(&mut self, mut other: TestResult) -> Result<(), MergeError> {
+        self.check(&other)?;
+        let (Some(searched), Some(more)) = (&mut self.search, &other.search) else {
+            return Err(MergeError::Search);
+        };
+        if searched.resumed.is_some() || more.resumed.is_some() {
+            return Err(MergeError::Search);
+        }
+        let Counts { executions, abandoned, unfinished, .. } = searched.counts;
+        let last = self.bugs.iter().map(|bug| bug.iteration).max().unwrap_or(0);
+        let before = (executions + abandoned + unfinished).max(last);
+        searched.counts = searched.counts + more.counts;
+        searched.cut.merge(more.cut.clone());
+        for bug in &mut other.bugs {
+            bug.iteration += before;
+            bug.trace.header.iteration += before;
+            bug.first = bug.first.map(|first| first + before);
+        }
+        if let Some(output) = &mut other.first_output {
+            output.index = output.index.map(|index| index + before);
+        }
+        self.unite(other);
+        self.bugs.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(())
+    }
+
+    /// Adds everything that does not depend on how the iterations were explored.
+    fn unite(&mut self, other: TestResult) {
         self.indices.unite(&other.indices);
         self.statistics.merge(&other.statistics);
         other.bugs.into_iter().for_each(|bug| drop(self.add_bug(bug)));
@@ -83,7 +122,6 @@ impl TestResult {
         other.executed.iter().for_each(|executed| self.count_executed(executed));
         self.progress.merge(other.progress);
         self.exhaust_sweep();
-        Ok(())
     }
 }
 

@@ -289,6 +289,12 @@ pub struct SearchSummary {
     pub assumptions: Vec<String>,
     /// The path of the frontier with the remaining work, if there is any.
     pub frontier: Option<PathBuf>,
+    /// Of a unit of a campaign: what happened in executions that were cut off. Others may have it, too.
+    #[serde(default)]
+    pub cut: Incidents,
+    /// The number of units without a result, if this is the result of a campaign.
+    #[serde(default)]
+    pub open_units: u64,
     /// What earlier runs did, if this one continued with their remaining work. `counts` includes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,

@@ -269,6 +269,8 @@ fn what_differs_is_not_put_together() {
         estimate: None,
         assumptions: Vec::new(),
         frontier: None,
+        cut: Incidents::default(),
+        open_units: 0,
         resumed: None,
     };
     let cases: [(TestResult, MergeError); 6] = [
@@ -330,6 +332,8 @@ fn searches_are_stored_too() {
         estimate: Some(2.5),
         assumptions: vec!["virtual time".into()],
         frontier: Some("b.frontier".into()),
+        cut: Incidents::default(),
+        open_units: 0,
         resumed: Some(Resumed { from: "c.frontier".into(), done }),
     };
     let stored = serde_json::to_string(&summary).unwrap();

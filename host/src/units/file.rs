@@ -1,15 +1,17 @@
-//! Reads and writes sets of results on disk.
+//! Reads and writes results on disk.
 //!
-//! Version 1, as bytes: the line `coyote-wasm result 1`; a zstd frame of JSON, `Content`; the BLAKE3 hash of all before
-//! it, 32 bytes. The parts are in the order of tests and ranges, so that a set has only one possible file.
+//! Version 1, as bytes: the line `coyote-wasm result 1`; a zstd frame of JSON; the BLAKE3 hash of all before it, 32 bytes.
+//! The JSON of a set of results is `Content`, with the parts in the order of tests and ranges, so that a set has only one
+//! possible file. That of a unit of a search is [`SearchUnit`].
 //!
 //! A file may come from another machine and is not trusted. The hash is compared before anything else is read; then
 //! everything that the rest of the tool relies on is checked. A path of a trace that a file names is never used, nor
 //! are directories of the host.
 
-use super::{Campaign, Part, Results};
-use crate::results::Stop;
+use super::{Campaign, Part, Results, SearchUnit};
+use crate::results::{Stop, TestResult};
 use crate::trace::replace_file;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -45,24 +47,64 @@ pub enum FileError {
     /// The file was written by another version, which is given.
     #[error("{} is a result of version {}, and this tool reads version 1: use the one that wrote it", .0.display(), .1)]
     Version(PathBuf, String),
+    /// The file is of a unit of a search, and a set of results is needed; or the other way round.
+    #[error("{} is {} a unit of a search: `coyote-wasm campaign report` reports such units", .0.display(), if *.1 { "of" } else { "not of" })]
+    Kind(PathBuf, bool),
     /// The file is damaged; the text says how that was noticed.
     #[error("{} is damaged and is not used: {}; execute its iterations again", .0.display(), .1)]
     Damaged(PathBuf, String),
 }
 
-impl Results {
+/// The bytes of a file with this content.
+fn to_bytes(content: &impl Serialize) -> Vec<u8> {
+    let mut bytes = [NAME, VERSION].concat();
+    let mut encoder = zstd::Encoder::new(&mut bytes, LEVEL).expect("a level of zstd");
+    serde_json::to_writer(&mut encoder, content).expect("a Vec takes all, and keys are texts");
+    encoder.finish().expect("a Vec takes all").flush().expect("a Vec takes all");
+    let hash = blake3::hash(&bytes);
+    bytes.extend(hash.as_bytes());
+    bytes
+}
+
+fn write(path: &Path, content: &impl Serialize) -> Result<(), FileError> {
+    replace_file(path, &to_bytes(content)).map_err(|error| FileError::Write(path.into(), error))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    std::fs::read(path).map_err(|error| FileError::Read(path.into(), error))
+}
+
+/// The content of a file. `of_search`: whether it is to be that of a unit of a search.
+fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], of_search: bool) -> Result<T, FileError> {
+    /// The field that distinguishes both kinds.
+    #[derive(Deserialize)]
+    struct Kind {
+        work: Option<serde::de::IgnoredAny>,
+    }
+    let damaged = |how: String| FileError::Damaged(path.into(), how);
+    let rest = bytes.strip_prefix(NAME).ok_or_else(|| FileError::Other(path.into()))?;
+    let Some(rest) = rest.strip_prefix(VERSION) else {
+        let version = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let version = version.iter().take(10).map(|byte| char::from(*byte)).collect::<String>();
+        return Err(FileError::Version(path.into(), version.escape_default().to_string()));
+    };
+    let (packed, hash) =
+        rest.split_last_chunk::<HASH_BYTES>().ok_or_else(|| damaged("it is cut off".into()))?;
+    if blake3::hash(&bytes[..bytes.len() - HASH_BYTES]) != *hash {
+        return Err(damaged("its checksum does not match".into()));
+    }
+    let content = unpack(packed).map_err(|error| damaged(error.to_string()))?;
+    let Kind { work } = serde_json::from_slice(&content).map_err(|error| damaged(error.to_string()))?;
+    if work.is_some() != of_search {
+        return Err(FileError::Kind(path.into(), work.is_some()));
+    }
+    serde_json::from_slice(&content).map_err(|error| damaged(error.to_string()))
+}
+
+impl SearchUnit {
     /// The bytes of its file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let parts = self.parts.values().map(Cow::Borrowed).collect();
-        let (campaign, path) = (Cow::Borrowed(&self.campaign), Cow::Borrowed(&*self.path));
-        let mut bytes = [NAME, VERSION].concat();
-        let mut encoder = zstd::Encoder::new(&mut bytes, LEVEL).expect("a level of zstd");
-        let content = Content { campaign, path, parts };
-        serde_json::to_writer(&mut encoder, &content).expect("a Vec takes all, and keys are texts");
-        encoder.finish().expect("a Vec takes all").flush().expect("a Vec takes all");
-        let hash = blake3::hash(&bytes);
-        bytes.extend(hash.as_bytes());
-        bytes
+        to_bytes(self)
     }
 
     /// Writes the whole file, or leaves the old one.
@@ -70,7 +112,45 @@ impl Results {
     /// # Errors
     /// [`FileError::Write`].
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
-        replace_file(path, &self.to_bytes()).map_err(|error| FileError::Write(path.into(), error))
+        write(path, self)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is something else, or is damaged.
+    pub fn read(path: &Path) -> Result<SearchUnit, FileError> {
+        SearchUnit::parse(path, &read(path)?)
+    }
+
+    /// Reads the content of a file. `path` is for messages.
+    ///
+    /// # Errors
+    /// The bytes are something else, or damaged.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<SearchUnit, FileError> {
+        let unit: SearchUnit = parse(path, bytes, true)?;
+        check_search(&unit).map_err(|how| FileError::Damaged(path.into(), how))?;
+        Ok(unit)
+    }
+}
+
+impl Results {
+    /// The bytes of its file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(&self.content())
+    }
+
+    fn content(&self) -> Content<'_> {
+        let parts = self.parts.values().map(Cow::Borrowed).collect();
+        Content { campaign: Cow::Borrowed(&self.campaign), path: Cow::Borrowed(&*self.path), parts }
+    }
+
+    /// Writes the whole file, or leaves the old one.
+    ///
+    /// # Errors
+    /// [`FileError::Write`].
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        write(path, &self.content())
     }
 
     /// Reads a file.
@@ -78,8 +158,7 @@ impl Results {
     /// # Errors
     /// The file cannot be read, is something else, or is damaged.
     pub fn read(path: &Path) -> Result<Results, FileError> {
-        let bytes = std::fs::read(path).map_err(|error| FileError::Read(path.into(), error))?;
-        Results::parse(path, &bytes)
+        Results::parse(path, &read(path)?)
     }
 
     /// Reads the content of a file. `path` is for messages.
@@ -88,20 +167,7 @@ impl Results {
     /// The bytes are something else, or damaged.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Results, FileError> {
         let damaged = |how: String| FileError::Damaged(path.into(), how);
-        let rest = bytes.strip_prefix(NAME).ok_or_else(|| FileError::Other(path.into()))?;
-        let Some(rest) = rest.strip_prefix(VERSION) else {
-            let version = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let version = version.iter().take(10).map(|byte| char::from(*byte)).collect::<String>();
-            return Err(FileError::Version(path.into(), version.escape_default().to_string()));
-        };
-        let (packed, hash) =
-            rest.split_last_chunk::<HASH_BYTES>().ok_or_else(|| damaged("it is cut off".into()))?;
-        if blake3::hash(&bytes[..bytes.len() - HASH_BYTES]) != *hash {
-            return Err(damaged("its checksum does not match".into()));
-        }
-        let content = unpack(packed).map_err(|error| damaged(error.to_string()))?;
-        let content: Content =
-            serde_json::from_slice(&content).map_err(|error| damaged(error.to_string()))?;
+        let content: Content = parse(path, bytes, false)?;
         let mut results = Results::new(content.campaign.into_owned(), content.path.into_owned());
         for part in content.parts {
             check(&part, &results.campaign).map_err(damaged)?;
@@ -139,8 +205,33 @@ fn check(part: &Part, campaign: &Campaign) -> Result<(), String> {
     if result.stop == Stop::Iterations && result.indices.len() != end - first {
         return of("iterations are missing in it");
     }
-    if result.subject.options.iter().any(|(name, _)| name == "dir") {
-        return of("it works in a directory of the host");
+    check_directories(result)
+}
+
+/// Checks the result of a unit of a search. The error says what is wrong with it.
+fn check_search(unit: &SearchUnit) -> Result<(), String> {
+    let SearchUnit { campaign, result, .. } = unit;
+    if campaign.tests.len() != 1 || campaign.tests[0].name != result.subject.test {
+        return Err("it is not of one test".into());
     }
-    Ok(())
+    let is_of_unit = |result: &TestResult| {
+        result.search.as_ref().is_some_and(|search| search.resumed.is_none() && search.open_units == 0)
+            && result.sweep.is_none()
+            && result.missing.is_empty()
+            && result.indices.is_empty()
+    };
+    if !is_of_unit(result) || !matches!(result.stop, Stop::Iterations | Stop::Bug | Stop::Exhausted) {
+        return Err("it is not of a unit of a search".into());
+    }
+    if (result.stop == Stop::Exhausted) != unit.work.left.is_none() {
+        return Err("it ended with nothing left, and left something, or the other way round".into());
+    }
+    check_directories(result)
+}
+
+fn check_directories(result: &TestResult) -> Result<(), String> {
+    match result.subject.options.iter().any(|(name, _)| name == "dir") {
+        true => Err("it works in a directory of the host".into()),
+        false => Ok(()),
+    }
 }

@@ -7,15 +7,18 @@
 //! result of a set for a test is computed at the end ([`Results::total`]), and is that of one exploration of all these
 //! iterations.
 //!
-//! - `file`: sets of results on disk.
+//! - [`search`]: units of a search, which are not known beforehand.
+//! - `file`: results on disk.
 //! - [`Shard`]: one of several equal parts.
 
 mod file;
+pub mod search;
 mod shard;
 #[cfg(test)]
 mod tests;
 
 pub use file::FileError;
+pub use search::SearchUnit;
 pub use shard::Shard;
 
 use crate::results::{Indices, MergeError, Stop, Subject, TestResult};

@@ -2,7 +2,7 @@
 
 use super::sections::{self, Content};
 use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, version_1};
-use coyote_strategies::search::dpor::Shared;
+use coyote_strategies::search::division::Work;
 use coyote_strategies::search::stored;
 use std::path::Path;
 
@@ -17,8 +17,8 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
         }
         None => return Err(malformed("it does not begin as one".into())),
     };
-    stored::check(&frontier.identity.strategy, &frontier.items).map_err(damaged)?;
-    Shared::restore(frontier.states.clone(), &frontier.items).map_err(damaged)?;
+    stored::check(&frontier.identity.strategy, &frontier.work.items).map_err(damaged)?;
+    frontier.work.shared().map_err(damaged)?;
     Ok(frontier)
 }
 
@@ -38,9 +38,12 @@ fn version_2(path: &Path, bytes: &[u8], rest: &[u8]) -> Result<Frontier, String>
         left = rest;
         sections::read(section, &mut content)?;
     }
-    let Content { items, states } = content;
-    match left {
-        [] => Ok(Frontier { identity: header.identity, from: path.into(), done: header.done, items, states }),
-        more => Err(format!("{} bytes belong to no section", more.len())),
+    if !left.is_empty() {
+        return Err(format!("{} bytes belong to no section", left.len()));
     }
+    let Content { items, states } = content;
+    let Header { identity, done, part, .. } = header;
+    let is_part = part.is_some();
+    let work = Work { items, states, common: part.unwrap_or_default() };
+    Ok(Frontier { identity, from: path.into(), done, work, is_part })
 }

@@ -5,6 +5,7 @@
 //! a number: 0 is the empty prefix, others are the numbers of the segments in the order in which they were written.
 
 use coyote_strategies::Decision;
+use coyote_strategies::search::division::Work;
 use coyote_strategies::search::dpor::{Place, Shared, SharedState};
 use coyote_strategies::search::{Branch, Item, Prefix};
 use serde::{Deserialize, Serialize};
@@ -49,11 +50,26 @@ impl Section {
         Section::with_states(&Shared::default(), each)
     }
 
+    /// Writes work that is read already.
+    pub fn of_work(work: &Work) -> Section {
+        let states = |each: &mut dyn FnMut(u64, &SharedState)| {
+            work.states.iter().for_each(|(number, state)| each(*number, state));
+        };
+        Section::new(states, |each| work.items.iter().for_each(each))
+    }
+
     /// Writes shared states, and the items with which `each` calls its argument.
     pub fn with_states(shared: &Shared, each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
+        Section::new(|each| shared.each_state(each), each)
+    }
+
+    fn new(
+        states: impl FnOnce(&mut dyn FnMut(u64, &SharedState)),
+        each: impl FnOnce(&mut dyn FnMut(&Item)),
+    ) -> Section {
         let mut writer = Writer::default();
         let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
-        shared.each_state(&mut |number, state| {
+        states(&mut |number, state| {
             writer.state(number, state, &mut encoder).expect("a Vec takes all");
         });
         each(&mut |item| writer.item(item, &mut encoder).expect("a Vec takes all"));

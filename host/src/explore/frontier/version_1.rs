@@ -3,6 +3,7 @@
 use super::{Done, Frontier, Identity};
 use crate::results::{Incidents, IterationNotes};
 use coyote_strategies::Decision;
+use coyote_strategies::search::division::Work;
 use coyote_strategies::search::{self, Branch, Counts};
 use serde::Deserialize;
 use std::path::Path;
@@ -54,5 +55,6 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     let items = file.items.into_iter();
     let items =
         items.map(|Item { prefix, branches }| search::Item { prefix: prefix.into(), branches, place: None });
-    Ok(Frontier { identity, from: path.into(), done, items: items.collect(), states: Vec::new() })
+    let work = Work { items: items.collect(), ..Work::default() };
+    Ok(Frontier { identity, from: path.into(), done, work, is_part: false })
 }

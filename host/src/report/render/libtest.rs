@@ -240,6 +240,8 @@ mod tests {
             estimate: None,
             assumptions: Vec::new(),
             frontier: None,
+            cut: Incidents::default(),
+            open_units: 0,
             resumed: None,
         });
         exploration

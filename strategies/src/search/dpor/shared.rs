@@ -271,7 +271,7 @@ impl Shared {
     }
 
     /// The states below which other explorations have work, too.
-    pub(in crate::search) fn common(&self) -> BTreeSet<u64> {
+    pub fn common(&self) -> BTreeSet<u64> {
         self.lock().common.clone()
     }
 

@@ -1,0 +1,265 @@
+//! The directory of a campaign.
+
+use super::stages::Stage;
+use crate::cli::units::WHOLE;
+use crate::exit::Exit;
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::{ArgMatches, Args as _, Command};
+use coyote_strategies::search::is_search;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub const FILE: &str = "campaign.json";
+pub const VERSION: u32 = 1;
+pub const RESULTS: &str = "results";
+pub const UNITS: &str = "units";
+pub const FAILED: &str = "failed";
+/// The number of processes that may fail at a unit before it is given up.
+const FAILURES_MAX: usize = 3;
+/// How often a worker checks the process of its unit.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the campaign executes.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Campaign {
+    pub version: u32,
+    /// The module's name in the directory.
+    pub module: String,
+    /// The arguments of `test` behind the module.
+    pub arguments: Vec<String>,
+    /// The number of units; of a search, the largest number of parts of a stage.
+    pub units: u64,
+    /// Of a search: the number of steps of a unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_steps: Option<u64>,
+}
+
+impl Campaign {
+    /// The arguments of a unit, as `test` understands them.
+    ///
+    /// # Errors
+    /// What `test` would refuse.
+    pub fn parsed(&self) -> Result<ArgMatches> {
+        let shard = format!("1/{}", self.units);
+        let of_unit = match self.unit_steps {
+            Some(_) => vec!["--part", WHOLE, "--unit-steps", "1", "--pieces", "1"],
+            None => vec!["--shard", &shard],
+        };
+        let ours = ["test", "--no-config", "--result", "x", "--claim", "x", "--outdir", "x"];
+        let line = ours.into_iter().chain(of_unit);
+        let line = line.chain([&*self.module]).chain(self.arguments.iter().map(String::as_str));
+        parse(line)
+    }
+
+    /// Whether the strategy is a search.
+    ///
+    /// # Errors
+    /// What `test` would refuse.
+    pub fn of_search(&self) -> Result<bool> {
+        let line = ["test", "--no-config", &*self.module].into_iter();
+        let line = line.chain(self.arguments.iter().map(String::as_str));
+        let parsed = parse(line)?;
+        Ok(is_search(parsed.get_one::<String>("strategy").map_or("", String::as_str)))
+    }
+
+    /// Its options for bugs, which concern the report of all units. `given`: options of the report, which override them.
+    pub fn on_bugs(&self, given: &[OsString]) -> Result<Vec<OsString>> {
+        let parsed = self.parsed()?;
+        let overridden = |name: &str| {
+            given
+                .iter()
+                .filter_map(|option| option.to_str())
+                .any(|option| option.split('=').next() == Some(name))
+        };
+        let mut options = Vec::new();
+        if !overridden("--no-shrink") && !overridden("--shrink-time") {
+            if parsed.get_flag("no_shrink") {
+                options.push("--no-shrink".into());
+            } else if let Some(seconds) = parsed.get_one::<f64>("shrink_time") {
+                options.push(format!("--shrink-time={seconds}").into());
+            }
+        }
+        if parsed.get_flag("no_experiments") && !overridden("--no-experiments") {
+            options.push("--no-experiments".into());
+        }
+        Ok(options)
+    }
+}
+
+/// Arguments of `test`.
+fn parse<'a>(line: impl Iterator<Item = &'a str>) -> Result<ArgMatches> {
+    let parsed = crate::cli::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
+    parsed.map_err(|error| anyhow!("{}", error.to_string().trim().trim_start_matches("error: ")))
+}
+
+/// A unit: `7`, or `3-7` in the third stage of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unit {
+    /// The stage, from 1; `None` if the campaign is of no search.
+    pub stage: Option<u64>,
+    /// Its number, from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.stage {
+            Some(stage) => write!(f, "{stage}-{}", self.number),
+            None => self.number.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Unit, String> {
+        let read = || match text.split_once('-') {
+            Some((stage, number)) => {
+                Some(Unit { stage: Some(stage.parse().ok()?), number: number.parse().ok()? })
+            }
+            None => Some(Unit { stage: None, number: text.parse().ok()? }),
+        };
+        read().ok_or_else(|| "it is a number K, or S-K: the K-th unit of stage S of a search".into())
+    }
+}
+
+/// The directory of a campaign.
+pub struct Place {
+    pub directory: PathBuf,
+    pub campaign: Campaign,
+}
+
+/// How the process of a unit ended.
+pub enum Ended {
+    /// There is a result.
+    Done,
+    /// Another process holds the unit.
+    Busy,
+    Interrupted,
+    /// The process refused the user's input, with its message.
+    Refused(String),
+    Failed(String),
+}
+
+impl Place {
+    /// # Errors
+    /// There is no campaign, or one of another version.
+    pub fn open(directory: &Path) -> Result<Place> {
+        let path = directory.join(FILE);
+        let text = fs::read(&path).with_context(|| {
+            format!("{} is no campaign: `coyote-wasm campaign new` makes one", directory.display())
+        })?;
+        let campaign: Campaign = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+        ensure!(
+            campaign.version == VERSION,
+            "{} is of version {}, and this tool reads version {VERSION}",
+            path.display(),
+            campaign.version
+        );
+        Ok(Place { directory: directory.to_owned(), campaign })
+    }
+
+    fn of(&self, part: &str, unit: Unit) -> PathBuf {
+        self.directory.join(part).join(unit.to_string())
+    }
+
+    pub fn result(&self, unit: Unit) -> PathBuf {
+        self.of(RESULTS, unit).with_extension("result")
+    }
+
+    pub fn is_done(&self, unit: Unit) -> bool {
+        self.result(unit).is_file()
+    }
+
+    /// The file with a line for each process that failed at a unit.
+    pub fn failed(&self, unit: Unit) -> PathBuf {
+        self.of(FAILED, unit)
+    }
+
+    /// The messages of the processes that failed at a unit.
+    pub fn failures(&self, unit: Unit) -> Vec<String> {
+        let text = fs::read_to_string(self.failed(unit)).unwrap_or_default();
+        text.lines().map(String::from).collect()
+    }
+
+    pub fn is_given_up(&self, unit: Unit) -> bool {
+        self.failures(unit).len() >= FAILURES_MAX
+    }
+
+    pub fn is_held(&self, unit: Unit) -> bool {
+        let file = File::open(self.of(UNITS, unit));
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// The units that are known: of a search, those of all stages so far.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn units(&self) -> Result<Vec<Unit>> {
+        match self.campaign.unit_steps {
+            None => Ok((1..=self.campaign.units).map(|number| Unit { stage: None, number }).collect()),
+            Some(_) => Ok(Stage::all(self)?.iter().flat_map(Stage::units).collect()),
+        }
+    }
+
+    /// Executes a unit in a process of its own.
+    ///
+    /// # Errors
+    /// Errors of the environment.
+    pub fn execute(&self, unit: Unit, jobs: Option<u64>, interrupted: &AtomicBool) -> Result<Ended> {
+        let outdir = tempfile::tempdir()?;
+        let mut said = tempfile::tempfile()?;
+        let Campaign { module, arguments, units, .. } = &self.campaign;
+        let mut command = process::Command::new(std::env::current_exe()?);
+        // The campaign alone determines a unit.
+        command.args(["test", "--no-config"]);
+        match unit.stage {
+            None => command.args(["--shard", &format!("{}/{units}", unit.number)]),
+            Some(_) => command.args(Stage::of(self, unit)?.arguments(self, unit)),
+        };
+        command.arg("--result").arg(self.result(unit)).arg("--claim").arg(self.of(UNITS, unit));
+        command.arg("--outdir").arg(outdir.path());
+        command.args(jobs.iter().flat_map(|jobs| ["--jobs".to_string(), jobs.to_string()]));
+        // Arguments behind the module may belong to the program.
+        command.arg(self.directory.join(module)).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
+        let mut child = command.spawn().context("a process for a unit cannot be started")?;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if interrupted.load(Ordering::Relaxed) {
+                // The result is written completely or not at all.
+                child.kill()?;
+                child.wait()?;
+                return Ok(Ended::Interrupted);
+            }
+            std::thread::sleep(LOOK);
+        };
+        if interrupted.load(Ordering::Relaxed) && !self.is_done(unit) {
+            return Ok(Ended::Interrupted);
+        }
+        let mut text = String::new();
+        said.rewind()?;
+        said.read_to_string(&mut text)?;
+        Ok(match status.code() {
+            _ if self.is_done(unit) => Ended::Done,
+            Some(code) if code == i32::from(Exit::Again as u8) => Ended::Busy,
+            Some(code) if code == i32::from(Exit::BadInput as u8) => Ended::Refused(text),
+            _ => {
+                let last = text.lines().last().unwrap_or_default();
+                Ended::Failed(format!("{status}: {last}"))
+            }
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! The stages of a campaign of a search: see [`crate::units::search`].
+//!
+//! | in the directory | |
+//! |---|---|
+//! | `stages/S/K.frontier` | the part of unit S-K; the first stage has one unit and no part |
+//! | `results/S-K.result` | the result of unit S-K; written after the next one |
+//! | `results/S-K.frontier` | what it left, if anything |
+//!
+//! A stage without parts is the last one: nothing is left, or a bug was found and the campaign ends with it. The process
+//! that finds all units of a stage done makes the next one. It appears as a whole, and two processes would make the same.
+
+use super::place::{Place, UNITS, Unit};
+use crate::cli::units::{LEFT, WHOLE, hash_of};
+use crate::explore::frontier::Frontier;
+use crate::results::Stop;
+use crate::units::SearchUnit;
+use crate::units::search::budget_of_stage;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use coyote_strategies::search::division::Work;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+const STAGES: &str = "stages";
+
+/// A stage.
+pub struct Stage {
+    number: u64,
+    /// Its directory.
+    directory: PathBuf,
+    /// The number of its parts.
+    parts: u64,
+}
+
+impl Stage {
+    fn at(place: &Place, number: u64) -> Result<Stage> {
+        let directory = place.directory.join(STAGES).join(number.to_string());
+        let parts = match number {
+            1 => 1,
+            _ => {
+                let entries = fs::read_dir(&directory);
+                entries.with_context(|| format!("cannot read {}", directory.display()))?.count() as u64
+            }
+        };
+        Ok(Stage { number, directory, parts })
+    }
+
+    /// The present stage.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn last(place: &Place) -> Result<Stage> {
+        let mut number = 1;
+        while place.directory.join(STAGES).join((number + 1).to_string()).is_dir() {
+            number += 1;
+        }
+        Stage::at(place, number)
+    }
+
+    /// The stage of a unit.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn of(place: &Place, unit: Unit) -> Result<Stage> {
+        Stage::at(place, unit.stage.unwrap_or(1))
+    }
+
+    /// All stages so far, the first one first.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn all(place: &Place) -> Result<Vec<Stage>> {
+        let last = Stage::last(place)?.number;
+        (1..=last).map(|number| Stage::at(place, number)).collect()
+    }
+
+    pub fn units(&self) -> impl Iterator<Item = Unit> + use<> {
+        let stage = Some(self.number);
+        (1..=self.parts).map(move |number| Unit { stage, number })
+    }
+
+    /// Whether the campaign ends here.
+    pub fn is_end(&self) -> bool {
+        self.parts == 0
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The part of a unit; `None` if it is the whole search.
+    fn part(&self, unit: Unit) -> Option<PathBuf> {
+        (self.number > 1).then(|| self.directory.join(unit.number.to_string()).with_extension(LEFT))
+    }
+
+    /// The arguments of `test` for a unit.
+    pub fn arguments(&self, place: &Place, unit: Unit) -> Vec<OsString> {
+        let steps = place.campaign.unit_steps.unwrap_or_default();
+        let budget = budget_of_stage(self.parts, place.campaign.units, steps);
+        let part = self.part(unit).map_or_else(|| WHOLE.into(), PathBuf::into_os_string);
+        let (steps, pieces) = (budget.steps.to_string().into(), budget.pieces.to_string().into());
+        vec!["--part".into(), part, "--unit-steps".into(), steps, "--pieces".into(), pieces]
+    }
+
+    /// The results of its units, and what each of them has left.
+    ///
+    /// # Errors
+    /// A result is missing or damaged, or is not of the unit's part.
+    fn ended(&self, place: &Place) -> Result<Vec<(SearchUnit, Option<Frontier>)>> {
+        let of = |unit| {
+            let result = SearchUnit::read(&place.result(unit))?;
+            ensure!(
+                result.work.part == self.part(unit).as_deref().map(hash_of).transpose()?,
+                "{} is not the result of the part of this stage",
+                place.result(unit).display()
+            );
+            let path = place.result(unit).with_extension(LEFT);
+            let left = match &result.work.left {
+                None => None,
+                Some(hash) if *hash == hash_of(&path)? => Some(Frontier::read(&path)?),
+                Some(_) => bail!("{} is not what the unit has left: it is damaged", path.display()),
+            };
+            Ok((result, left))
+        };
+        self.units().map(of).collect()
+    }
+
+    /// Makes the next stage once all units are done. Returns whether it is there now; not if another process is making it.
+    ///
+    /// # Errors
+    /// A result is damaged, or errors of the environment.
+    pub fn make_next(&self, place: &Place) -> Result<bool> {
+        let lock = place.directory.join(UNITS).join(format!("after-{}", self.number));
+        let file = File::options().create(true).truncate(false).write(true).open(&lock);
+        let file = file.with_context(|| format!("cannot lock {}", lock.display()))?;
+        if file.try_lock().is_err() {
+            return Ok(false);
+        }
+        let next = place.directory.join(STAGES).join((self.number + 1).to_string());
+        if next.is_dir() {
+            return Ok(true);
+        }
+        let cannot = || format!("cannot make {}", next.display());
+        let ended = self.ended(place)?;
+        let aside = tempfile::tempdir_in(place.directory.join(STAGES)).with_context(cannot)?;
+        for (number, part) in self.parts_of_next(place, ended)?.iter().enumerate() {
+            part.write_part(&aside.path().join((number + 1).to_string()).with_extension(LEFT))?;
+        }
+        open_to_others(aside.path()).with_context(cannot)?;
+        fs::rename(aside.keep(), &next).with_context(cannot)?;
+        Ok(true)
+    }
+
+    fn parts_of_next(
+        &self,
+        place: &Place,
+        ended: Vec<(SearchUnit, Option<Frontier>)>,
+    ) -> Result<Vec<Frontier>> {
+        if ended.iter().any(|(unit, _)| unit.result.stop == Stop::Bug) {
+            return Ok(Vec::new());
+        }
+        let part = |unit| match self.part(unit) {
+            None => Ok(Work::whole()),
+            Some(path) => Ok::<_, anyhow::Error>(Frontier::read(&path)?.work),
+        };
+        let parts: Vec<Work> = self.units().map(part).collect::<Result<_>>()?;
+        let left = ended.into_iter().map(|(_, left)| left).collect();
+        let what = |error| anyhow!("stage {}: {error}", self.number);
+        let Some(left) = Frontier::join(&parts, left).map_err(what)? else { return Ok(Vec::new()) };
+        let units = usize::try_from(place.campaign.units).unwrap_or(usize::MAX);
+        left.divide(units).map_err(what)
+    }
+}
+
+/// Lets others read a directory that was made for one user alone; the umask still applied to its files.
+#[cfg(unix)]
+fn open_to_others(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    // As the directory around it.
+    let around = directory.parent().map(fs::metadata).transpose()?.map_or(0o700, |around| around.mode());
+    fs::set_permissions(directory, fs::Permissions::from_mode(around))
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_directory: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Creates what a campaign of a search needs.
+///
+/// # Errors
+/// The directory cannot be made.
+pub fn create(directory: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(directory.join(STAGES))
+}
