@@ -55,6 +55,8 @@ def main():
     description = json.loads((campaign / "campaign.json").read_text())
     if description["version"] != 1:
         sys.exit(f"{campaign} has another version than this script")
+    if "unit_steps" in description:
+        parser.error("the campaign is of a search, which needs a directory that all machines share: see docs/scale.md")
     name, arguments, units = description["module"], description["arguments"], description["units"]
     result = lambda unit: campaign / "results" / f"{unit}.result"
     is_open = lambda unit: not result(unit).exists() and failures(campaign, unit) < FAILURES_MAX

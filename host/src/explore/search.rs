@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 const ALLOWANCE_FIRST: u64 = 1;
 const ALLOWANCE_MAX: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How many steps a unit goes on until its search can give work away: not within steps that it may have to take back.
+const LAST_STEPS: u32 = 1_000;
 
 /// Explores a test by the search of this name. `interrupted` ends the search early, with the results so far.
 pub fn explore(
@@ -225,6 +227,7 @@ impl Job<'_> {
         let (plan, pool) = (self.plan, self.pool);
         let mut allowance = ALLOWANCE_FIRST;
         let end = plan.budget.unit.map_or(u64::MAX, |unit| unit.steps);
+        let mut last_steps = LAST_STEPS;
         loop {
             let begun = Instant::now();
             // Exactly to the end of a unit, or beyond it if no execution has ended yet.
@@ -257,7 +260,14 @@ impl Job<'_> {
                 state.estimate = search.estimate().or(state.estimate);
                 let counts = state.counts();
                 let ended = counts.executions + counts.abandoned + counts.unfinished;
-                ended >= plan.budget.iterations_max || counts.steps >= end && ended + counts.redundant > 0
+                let is_over = counts.steps >= end && ended + counts.redundant > 0;
+                if is_over && let Some(piece) = search.split() {
+                    state.items.push(vec![piece]);
+                    last_steps = 0;
+                } else if is_over {
+                    last_steps = last_steps.saturating_sub(1);
+                }
+                ended >= plan.budget.iterations_max || is_over && last_steps == 0
             };
             if enough {
                 pool.stop();

@@ -290,10 +290,10 @@ pub struct SearchSummary {
     /// The path of the frontier with the remaining work, if there is any.
     pub frontier: Option<PathBuf>,
     /// Of a unit of a campaign: what happened in executions that were cut off. Others may have it, too.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cut: Incidents,
     /// The number of units without a result, if this is the result of a campaign.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub open_units: u64,
     /// What earlier runs did, if this one continued with their remaining work. `counts` includes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -315,6 +315,10 @@ impl SearchSummary {
     pub fn bugs_before(&self) -> impl Iterator<Item = &KnownBug> {
         self.resumed.iter().flat_map(|resumed| &resumed.done.bugs)
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// See [`SearchSummary::resumed`].

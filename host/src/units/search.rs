@@ -39,7 +39,7 @@ pub struct UnitWork {
     pub left: Option<String>,
 }
 
-/// The least number of steps of a unit.
+/// The least number of steps of a unit, unless all units of the campaign have fewer.
 const STEPS_MIN: u64 = 10_000;
 
 /// The budget of the units of a stage with this number of parts, in a campaign whose stages have at most `units` parts. As
@@ -48,7 +48,7 @@ pub fn budget_of_stage(parts: u64, units: u64, steps: u64) -> UnitBudget {
     let share = u128::from(steps) * u128::from(parts) / u128::from(units.max(1));
     let pieces = 2 * units.div_ceil(parts.max(1));
     UnitBudget {
-        steps: u64::try_from(share).unwrap_or(u64::MAX).max(STEPS_MIN),
+        steps: u64::try_from(share).unwrap_or(u64::MAX).max(STEPS_MIN.min(steps)),
         pieces: usize::try_from(pieces).unwrap_or(usize::MAX),
     }
 }

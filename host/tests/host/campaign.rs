@@ -172,7 +172,9 @@ fn what_goes_wrong() {
     check_report(directory);
     // What units would refuse makes no campaign.
     for (options, why) in [
-        (&["-s", "dpor"][..], "dpor is a search, whose executions have no numbers"),
+        (&["-s", "stateful"][..], "stateful cannot be divided into units, since it relies on a memory"),
+        (&["-s", "dfs+hb"], "dfs+hb cannot be divided into units"),
+        (&["-s", "dpor", "-i", "5"], "cannot be used with"),
         (&["-s", "q-learning"], "q-learning learns from one iteration for the next"),
         (&["--dir", "."], "cannot be divided; give --preload instead"),
         (&["--jobs", "2"], "--jobs: give it to `coyote-wasm campaign work`"),
@@ -183,9 +185,272 @@ fn what_goes_wrong() {
         assert!(refused.contains(why), "{refused}");
         assert!(!directory.join("d").exists(), "{options:?}");
     }
+    let sampled = ["campaign", "new", "d", "--units", "2", "--unit-steps", "5", "racy_counter.wasm"];
+    assert!(said(&sampled).contains("--unit-steps 5: only searches have it"));
     // What they refuse in the end is said once, too.
     std::fs::write(directory.join("none.wasm"), "no module").unwrap();
     assert_eq!(process::run(directory, &["campaign", "new", "d", "--units", "2", "none.wasm"]).code, Some(0));
     let refused = said(&["campaign", "work", "d"]);
     assert!(refused.starts_with("error: unit ") && refused.contains("none.wasm"), "{refused}");
+}
+
+/// A campaign of a search: its module and its options.
+struct Searched<'a> {
+    module: &'a str,
+    options: &'a [&'a str],
+    units: &'a str,
+    steps: &'a str,
+}
+
+impl Searched<'_> {
+    /// The campaign, of which nothing is executed yet, and the report of a search in one process.
+    fn begin(&self) -> (tempfile::TempDir, Ended) {
+        let directory = tempfile::tempdir().unwrap();
+        let module = guest::root().join(self.module);
+        let name = module.file_name().unwrap().to_str().unwrap();
+        std::fs::copy(&module, directory.path().join(name)).unwrap();
+        let alone = [&["test", name], self.options, &PLAIN, &["-j", "1"]].concat();
+        let alone = process::run(directory.path(), &alone);
+        let new = ["campaign", "new", "c", "--units", self.units, "--unit-steps", self.steps, name];
+        let ended = process::run(directory.path(), &[&new, self.options, &PLAIN[..2]].concat());
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        (directory, alone)
+    }
+
+    fn report(&self, directory: &Path) -> Ended {
+        process::run(directory, &[&["campaign", "report", "c"], &PLAIN[2..]].concat())
+    }
+}
+
+/// What a campaign's report has in common with that of a search in one process: everything but how much was executed in
+/// vain, and which of several traces of a bug is the simplest.
+fn essence(ended: &Ended) -> serde_json::Value {
+    let mut report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    for test in report["tests"].as_array_mut().unwrap() {
+        let test = test.as_object_mut().unwrap();
+        test.remove("elapsed_seconds");
+        let counts = test["search"]["counts"].as_object_mut().unwrap();
+        for vain in ["steps", "redundant"] {
+            assert!(counts.remove(vain).is_some());
+        }
+        let mut bugs: Vec<_> =
+            test["bugs"].as_array().unwrap().iter().map(|bug| bug["identity"].to_string()).collect();
+        bugs.sort();
+        test.insert("bugs".into(), bugs.into());
+        // It has the number of steps of a search.
+        test.remove("notes");
+    }
+    for once in ["elapsed_seconds", "module"] {
+        report.as_object_mut().unwrap().remove(once);
+    }
+    report
+}
+
+const SEARCHED: [Searched; 7] = [
+    Searched {
+        module: "examples/wasm/account.wasm",
+        options: &["--test", "overdraft_fixed", "-s", "preemption-bounding:1"],
+        units: "6",
+        steps: "200000",
+    },
+    Searched {
+        module: "examples/wasm/account.wasm",
+        options: &["--test", "overdraft_fixed", "-s", "dpor"],
+        units: "6",
+        steps: "300000",
+    },
+    Searched {
+        module: "examples/wasm/account.wasm",
+        options: &["--test", "overdraft", "-s", "dpor", "--explore"],
+        units: "3",
+        steps: "200000",
+    },
+    Searched {
+        module: "host/tests/host/wat/frontier.wat",
+        options: &["--test", "correct", "-s", "dfs"],
+        units: "4",
+        steps: "200",
+    },
+    Searched {
+        module: "host/tests/host/wat/frontier.wat",
+        options: &["--test", "wrong", "-s", "delay-bounding", "--explore"],
+        units: "2",
+        steps: "200",
+    },
+    Searched {
+        module: "examples/wasm/racy_counter.wasm",
+        options: &["--test", "racy", "-s", "dfs", "--explore"],
+        units: "4",
+        steps: "20000",
+    },
+    Searched {
+        module: "examples/wasm/racy_counter.wasm",
+        options: &["--test", "locked", "-s", "delay-bounding:2"],
+        units: "4",
+        steps: "20000",
+    },
+];
+
+#[test]
+fn searches_in_campaigns_find_what_one_search_finds() {
+    for searched in SEARCHED {
+        let (directory, alone) = searched.begin();
+        let directory = directory.path();
+        let work = process::run(directory, &["campaign", "work", "c", "-j", "2"]);
+        assert_eq!((work.code, work.stderr.as_str()), (Some(0), ""), "{work:?}");
+        let report = searched.report(directory);
+        assert_eq!(report.stderr, "");
+        assert_eq!(essence(&report), essence(&alone), "{} {:?}", searched.module, searched.options);
+        assert_eq!(report.code, alone.code);
+        let status = process::run(directory, &["campaign", "status", "c"]);
+        assert_eq!(status.code, Some(0));
+        assert!(status.stdout.contains("the search has ended in stage "), "{}", status.stdout);
+    }
+}
+
+/// A unit that is executed again does and leaves the same, byte for byte except for its time.
+#[test]
+fn units_of_a_search_are_functions_of_their_parts() {
+    let (directory, _) = SEARCHED[1].begin();
+    let directory = directory.path();
+    let first = process::run(directory, &["campaign", "work", "c", "-j", "2"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let results = directory.join("c/results");
+    let read = || {
+        let entries = std::fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.map(|path| {
+            let is_result = path.extension().is_some_and(|extension| extension == "result");
+            let content = match is_result {
+                true => {
+                    let mut unit = coyote_wasm::units::SearchUnit::read(&path).unwrap();
+                    unit.elapsed = Duration::ZERO;
+                    format!("{unit:?}").into_bytes()
+                }
+                false => std::fs::read(&path).unwrap(),
+            };
+            (path, content)
+        });
+        files.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let before = read();
+    assert!(before.len() > 10, "{}", before.len());
+    for path in before.keys() {
+        std::fs::remove_file(path).unwrap();
+    }
+    let again = process::run(directory, &["campaign", "work", "c", "-j", "2"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(read() == before, "the files differ");
+}
+
+/// Workers of a search are killed at random times; others continue.
+#[cfg(unix)]
+#[test]
+fn workers_of_a_search_that_are_killed() {
+    let searched = &SEARCHED[1];
+    let (directory, alone) = searched.begin();
+    let directory = directory.path();
+    let mut rng = ChoiceRng::new(Iteration { seed: 2, index: 0 });
+    let (mut workers, mut killed) = (vec![worker(directory), worker(directory)], 0);
+    let started = Instant::now();
+    while workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()) {
+        assert!(started.elapsed() < Duration::from_secs(300), "the campaign does not end");
+        std::thread::sleep(Duration::from_millis(20 + rng.below(300)));
+        if killed == 8 {
+            continue;
+        }
+        let at = rng.below(2) as usize;
+        let target = format!("-{}", workers[at].id());
+        let status = std::process::Command::new("kill").args(["-KILL", "--", &target]).status().unwrap();
+        killed += u32::from(status.success());
+        workers[at].wait().unwrap();
+        workers[at] = worker(directory);
+    }
+    for mut worker in workers {
+        assert_eq!(worker.wait().unwrap().code(), Some(0));
+    }
+    assert!(killed > 2, "{killed}");
+    assert_eq!(essence(&searched.report(directory)), essence(&alone));
+}
+
+/// Before the end there is no verdict; a bug ends the campaign with its stage; and no damage leads to a verdict.
+#[test]
+fn what_a_campaign_of_a_search_says_before_its_end() {
+    let searched = &SEARCHED[1];
+    let (directory, _) = searched.begin();
+    let directory = directory.path();
+    let early = searched.report(directory);
+    assert_eq!((early.code, &*early.stdout), (Some(6), ". c: no unit is done yet\n"), "{early:?}");
+    let first = process::run(directory, &["campaign", "work", "c", "--unit", "1-1"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let report = process::run(directory, &["campaign", "report", "c"]);
+    assert_eq!(report.code, Some(6), "{report:?}");
+    assert!(
+        report.stdout.contains("the results of 1 unit and what they leave are missing"),
+        "{}",
+        report.stdout
+    );
+    let unknown = process::run(directory, &["campaign", "work", "c", "--unit", "2-1"]);
+    assert!(unknown.stderr.contains("--unit 2-1: the campaign has units 1-1 to 1-1"), "{unknown:?}");
+    // What the first unit left is damaged: nobody goes on with it.
+    let left = directory.join("c/results/1-1.frontier");
+    let bytes = std::fs::read(&left).unwrap();
+    for at in (0..bytes.len()).step_by(bytes.len() / 7) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        std::fs::write(&left, damaged).unwrap();
+        let ended = process::run(directory, &["campaign", "work", "c", "-j", "1"]);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains("1-1.frontier is not what the unit has left"), "{ended:?}");
+    }
+    std::fs::write(&left, &bytes).unwrap();
+    // A part proves nothing alone, and neither does a whole frontier count as a part.
+    let resume = ["test", "account.wasm", "-s", "dpor", "--resume", "c/results/1-1.frontier"];
+    let resumed = process::run(directory, &resume);
+    assert_eq!(resumed.code, Some(1), "{resumed:?}");
+    assert!(resumed.stderr.contains("is a part of a campaign's search"), "{resumed:?}");
+    // One unit of the second stage, and its damaged part.
+    let some = process::run(directory, &["campaign", "work", "c", "-j", "1", "--units-max", "1"]);
+    assert_eq!(some.code, Some(0), "{some:?}");
+    let status = process::run(directory, &["campaign", "status", "c"]);
+    assert!(status.stdout.contains("stage 2: 2 of 7 units done, 0 at work, 5 open"), "{status:?}");
+    for part in std::fs::read_dir(directory.join("c/stages/2")).unwrap() {
+        let part = part.unwrap().path();
+        let mut bytes = std::fs::read(&part).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&part, bytes).unwrap();
+    }
+    let ended = process::run(directory, &["campaign", "work", "c", "-j", "1"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("is damaged and is not used: its checksum does not match"), "{ended:?}");
+    let report = process::run(directory, &["campaign", "report", "c"]);
+    assert_eq!(report.code, Some(6), "{report:?}");
+    // A result of a unit is none that can be merged.
+    let merged = process::run(directory, &["merge", "c/results/1-1.result"]);
+    assert!(merged.code == Some(1) && merged.stderr.contains("`coyote-wasm campaign report`"), "{merged:?}");
+}
+
+/// Without `--explore`, the stage with a bug is the last one.
+#[test]
+fn a_bug_ends_a_campaign_of_a_search() {
+    let options = &["--test", "overdraft", "-s", "dpor"];
+    let searched = Searched { module: "examples/wasm/account.wasm", options, units: "2", steps: "20000" };
+    let (directory, alone) = searched.begin();
+    let work = process::run(directory.path(), &["campaign", "work", "c"]);
+    assert_eq!(work.code, Some(0), "{work:?}");
+    let report = searched.report(directory.path());
+    assert_eq!((report.code, alone.code), (Some(2), Some(2)), "{report:?}");
+    let identity = |ended: &Ended| {
+        let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        report["tests"][0]["bugs"][0]["identity"].clone()
+    };
+    assert_eq!(identity(&report), identity(&alone));
+    // Its trace replays.
+    let trace = std::fs::read_dir(directory.path().join("coyote-output")).unwrap();
+    let mut traces = trace
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "trace"));
+    let trace = traces.next().unwrap();
+    let replayed = process::run(directory.path(), &["replay", "account.wasm", trace.to_str().unwrap()]);
+    assert_eq!(replayed.code, Some(2), "{replayed:?}");
 }

@@ -23,6 +23,7 @@ fn budget(iterations_max: u64, jobs: usize) -> Budget {
         explore: true,
         bugs_max: u64::MAX,
         check_determinism: false,
+        unit: None,
         steer: true,
         jobs,
     }
@@ -212,7 +213,7 @@ fn no_damaged_byte_is_overlooked() {
     let (mut refused, mut same) = (0, 0);
     for (strategy, path, bytes) in frontiers(&artifact, &["dfs", "dpor", "delay-bounding", "ses", "ss"]) {
         let whole = Frontier::parse(&path, &bytes).unwrap();
-        assert!(!whole.items.is_empty());
+        assert!(!whole.work.items.is_empty());
         for (how, damaged) in damages(&bytes) {
             match Frontier::parse(&path, &damaged) {
                 Ok(frontier) => {
@@ -434,7 +435,7 @@ fn a_killed_search_goes_on() {
     child.kill().unwrap();
     child.wait().unwrap();
     let left = Frontier::read(&frontier).unwrap();
-    assert!(left.done.counts.executions > 0 && !left.items.is_empty());
+    assert!(left.done.counts.executions > 0 && !left.work.items.is_empty());
     let files: Vec<_> =
         std::fs::read_dir(at.join("coyote-output")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(files.len(), 1, "no partial files: {files:?}");

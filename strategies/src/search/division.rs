@@ -5,8 +5,7 @@
 
 use super::dpor::SharedState;
 use super::dpor::division::{Joined, above, take};
-use super::{Item, Search, Shared};
-use crate::System;
+use super::{Item, Shared};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -25,19 +24,6 @@ impl Work {
     /// Everything that a search does.
     pub fn whole() -> Work {
         Work { items: vec![Item::default()], ..Work::default() }
-    }
-
-    /// What is left to a search that has stopped, as the only one with these shared states. The search gives away at most
-    /// `pieces` pieces of its work, so that there is something to divide.
-    pub fn of<S: System>(search: &mut dyn Search<S>, shared: &Shared, pieces: usize) -> Work {
-        let mut items = Vec::new();
-        while items.len() < pieces
-            && let Some(item) = search.split()
-        {
-            items.push(item);
-        }
-        search.each_left(&mut |item| items.push(item.clone()));
-        Work { items, states: shared.dpor.states(), common: shared.dpor.common() }
     }
 
     /// Whether nothing is left.

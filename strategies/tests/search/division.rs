@@ -34,8 +34,10 @@ fn search(
     let shared = part.shared().unwrap_or_else(|error| panic!("{error}"));
     search.share(&shared);
     let mut toy = Toy::new(program.clone());
+    let (mut items, mut patience) = (Vec::new(), 100);
     loop {
-        match search.advance(&mut toy, steps) {
+        let left = steps.saturating_sub(search.counts().steps).max(1);
+        match search.advance(&mut toy, left) {
             Advance::Exhausted => break assert_eq!(search.error(), None),
             Advance::Ended(_) => *into.paths.entry(search.path().to_vec()).or_default() += 1,
             Advance::Working => {}
@@ -44,11 +46,20 @@ fn search(
         let counts = search.counts();
         let ended = counts.executions + counts.abandoned + counts.unfinished + counts.redundant;
         if counts.steps >= steps && ended > 0 {
-            break;
+            // Not within steps that it may have to take back.
+            items.extend(search.split());
+            patience -= 1;
+            if patience == 0 || !items.is_empty() {
+                break;
+            }
         }
     }
     into.counts = into.counts + search.counts();
-    Work::of(&mut *search, &shared, pieces)
+    items.extend(std::iter::from_fn(|| search.split()).take(pieces));
+    search.each_left(&mut |item| items.push(item.clone()));
+    let mut states = Vec::new();
+    shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
+    Work { items, states, common: shared.dpor.common() }
 }
 
 fn explore(spec: &str, program: &Program, parts: usize, mut steps: impl FnMut() -> u64) -> Explored {

@@ -131,7 +131,7 @@ fn new(args: &New) -> Result<Exit> {
         bail!("--unit-steps {steps}: only searches have it; a unit of a sampler is a number of iterations");
     }
     // Refuses now what `test` would refuse.
-    super::test::check_unit(&campaign.parsed()?)?;
+    super::test::check_unit(&campaign.parsed(module)?)?;
     let directory = &args.directory;
     let cannot = || format!("cannot make {}", directory.display());
     fs::create_dir_all(directory).with_context(cannot)?;

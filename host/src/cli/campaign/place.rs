@@ -44,11 +44,11 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// The arguments of a unit, as `test` understands them.
+    /// The arguments of a unit with this module, as `test` understands them.
     ///
     /// # Errors
     /// What `test` would refuse.
-    pub fn parsed(&self) -> Result<ArgMatches> {
+    pub fn parsed(&self, module: &str) -> Result<ArgMatches> {
         let shard = format!("1/{}", self.units);
         let of_unit = match self.unit_steps {
             Some(_) => vec!["--part", WHOLE, "--unit-steps", "1", "--pieces", "1"],
@@ -56,7 +56,7 @@ impl Campaign {
         };
         let ours = ["test", "--no-config", "--result", "x", "--claim", "x", "--outdir", "x"];
         let line = ours.into_iter().chain(of_unit);
-        let line = line.chain([&*self.module]).chain(self.arguments.iter().map(String::as_str));
+        let line = line.chain([module]).chain(self.arguments.iter().map(String::as_str));
         parse(line)
     }
 
@@ -73,7 +73,7 @@ impl Campaign {
 
     /// Its options for bugs, which concern the report of all units. `given`: options of the report, which override them.
     pub fn on_bugs(&self, given: &[OsString]) -> Result<Vec<OsString>> {
-        let parsed = self.parsed()?;
+        let parsed = self.parsed(&self.module)?;
         let overridden = |name: &str| {
             given
                 .iter()
