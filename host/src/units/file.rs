@@ -223,8 +223,10 @@ fn check_search(unit: &SearchUnit) -> Result<(), String> {
     if !is_of_unit(result) || !matches!(result.stop, Stop::Iterations | Stop::Bug | Stop::Exhausted) {
         return Err("it is not of a unit of a search".into());
     }
-    if (result.stop == Stop::Exhausted) != unit.work.left.is_none() {
-        return Err("it ended with nothing left, and left something, or the other way round".into());
+    match (result.stop, &unit.work.left) {
+        (Stop::Exhausted, Some(_)) => return Err("it left something after everything".into()),
+        (Stop::Iterations, None) => return Err("it left nothing before the end".into()),
+        _ => {}
     }
     check_directories(result)
 }

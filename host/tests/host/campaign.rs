@@ -400,7 +400,7 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
         std::fs::write(&left, damaged).unwrap();
         let ended = process::run(directory, &["campaign", "work", "c", "-j", "1"]);
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.stderr.contains("1-1.frontier is not what the unit has left"), "{ended:?}");
+        assert!(ended.stderr.contains("1-1.frontier is not what unit 1-1 has left"), "{ended:?}");
     }
     std::fs::write(&left, &bytes).unwrap();
     // A part proves nothing alone, and neither does a whole frontier count as a part.

@@ -25,7 +25,7 @@ use crate::units::search::total;
 use crate::units::{FileError, SearchUnit};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
-use place::{Campaign, Ended, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION};
+use place::{Campaign, Ended, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
 use stages::Stage;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -238,7 +238,7 @@ impl Worker<'_> {
                 if place.is_held(*unit) || place.is_done(*unit) {
                     continue;
                 }
-                match place.execute(*unit, jobs, interrupted)? {
+                match place.execute(*unit, place.selected(*unit)?, jobs, interrupted)? {
                     Ended::Done => {
                         (left, done, waits) = (left - 1, done + 1, false);
                     }
@@ -283,6 +283,25 @@ enum Next {
 }
 
 impl Place {
+    /// The units that are known: of a search, those of all stages so far.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    fn units(&self) -> Result<Vec<Unit>> {
+        match self.campaign.unit_steps {
+            None => Ok((1..=self.campaign.units).map(|number| Unit { stage: None, number }).collect()),
+            Some(_) => Ok(Stage::all(self)?.iter().flat_map(Stage::units).collect()),
+        }
+    }
+
+    /// The arguments of `test` that select a unit.
+    fn selected(&self, unit: Unit) -> Result<Vec<OsString>> {
+        match unit.stage {
+            Some(_) => Ok(Stage::of(self, unit)?.arguments(self, unit)),
+            None => Ok(vec!["--shard".into(), format!("{}/{}", unit.number, self.campaign.units).into()]),
+        }
+    }
+
     /// Units without a result that are not given up.
     fn open_units(&self) -> Result<BTreeSet<Unit>> {
         let open = |unit: &Unit| !self.is_done(*unit) && !self.is_given_up(*unit);
@@ -311,20 +330,26 @@ impl Place {
     }
 
     /// The results of a search so far, in the order of stages and parts, and how many units have none.
+    ///
+    /// # Errors
+    /// A file is damaged, or they do not belong together.
     fn search_units(&self) -> Result<(Vec<SearchUnit>, u64)> {
-        let (done, open): (Vec<Unit>, Vec<Unit>) =
-            self.units()?.into_iter().partition(|unit| self.is_done(*unit));
-        let units = done.into_iter().map(|unit| SearchUnit::read(&self.result(unit)).map_err(to_remove));
-        let units = units.collect::<Result<_>>()?;
-        // What a stage leaves is not known until the next one is made.
-        let unknown = open.is_empty() && !Stage::last(self)?.is_end();
-        Ok((units, open.len() as u64 + u64::from(unknown)))
+        let stages = Stage::all(self)?;
+        let (mut units, mut open) = (Vec::new(), 0);
+        for (stage, unit) in stages.iter().flat_map(|stage| stage.units().map(move |unit| (stage, unit))) {
+            match self.is_done(unit) {
+                true => units.push(stage.result(self, unit)?),
+                false => open += 1,
+            }
+        }
+        match &stages[..] {
+            [.., last, end] if end.is_end() && open == 0 => last.check_end(self)?,
+            [.., end] if end.is_end() => {}
+            // What a stage leaves is not known until the next one is made.
+            _ => open += u64::from(open == 0),
+        }
+        Ok((units, open))
     }
-}
-
-/// What to do about a damaged result.
-fn to_remove(file: FileError) -> anyhow::Error {
-    anyhow!("{file}: remove it, and `coyote-wasm campaign work` executes it again")
 }
 
 fn status(place: &Place) -> Result<Exit> {

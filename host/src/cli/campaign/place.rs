@@ -1,9 +1,9 @@
 //! The directory of a campaign.
 
-use super::stages::Stage;
 use crate::cli::units::WHOLE;
 use crate::exit::Exit;
-use anyhow::{Context, Result, anyhow, ensure};
+use crate::units::FileError;
+use anyhow::{Context, Error, Result, anyhow, ensure};
 use clap::{ArgMatches, Args as _, Command};
 use coyote_strategies::search::is_search;
 use serde::{Deserialize, Serialize};
@@ -201,32 +201,23 @@ impl Place {
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// The units that are known: of a search, those of all stages so far.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
-    pub fn units(&self) -> Result<Vec<Unit>> {
-        match self.campaign.unit_steps {
-            None => Ok((1..=self.campaign.units).map(|number| Unit { stage: None, number }).collect()),
-            Some(_) => Ok(Stage::all(self)?.iter().flat_map(Stage::units).collect()),
-        }
-    }
-
-    /// Executes a unit in a process of its own.
+    /// Executes a unit in a process of its own. `selected`: the arguments of `test` that select the unit.
     ///
     /// # Errors
     /// Errors of the environment.
-    pub fn execute(&self, unit: Unit, jobs: Option<u64>, interrupted: &AtomicBool) -> Result<Ended> {
+    pub fn execute(
+        &self,
+        unit: Unit,
+        selected: Vec<OsString>,
+        jobs: Option<u64>,
+        interrupted: &AtomicBool,
+    ) -> Result<Ended> {
         let outdir = tempfile::tempdir()?;
         let mut said = tempfile::tempfile()?;
-        let Campaign { module, arguments, units, .. } = &self.campaign;
+        let Campaign { module, arguments, .. } = &self.campaign;
         let mut command = process::Command::new(std::env::current_exe()?);
         // The campaign alone determines a unit.
-        command.args(["test", "--no-config"]);
-        match unit.stage {
-            None => command.args(["--shard", &format!("{}/{units}", unit.number)]),
-            Some(_) => command.args(Stage::of(self, unit)?.arguments(self, unit)),
-        };
+        command.args(["test", "--no-config"]).args(selected);
         command.arg("--result").arg(self.result(unit)).arg("--claim").arg(self.of(UNITS, unit));
         command.arg("--outdir").arg(outdir.path());
         command.args(jobs.iter().flat_map(|jobs| ["--jobs".to_string(), jobs.to_string()]));
@@ -262,4 +253,9 @@ impl Place {
             }
         })
     }
+}
+
+/// What to do about a damaged result.
+pub fn to_remove(file: FileError) -> Error {
+    anyhow!("{file}: remove it, and `coyote-wasm campaign work` executes it again")
 }

@@ -3,13 +3,14 @@
 //! | in the directory | |
 //! |---|---|
 //! | `stages/S/K.frontier` | the part of unit S-K; the first stage has one unit and no part |
+//! | `stages/S/parts` | the number of parts |
 //! | `results/S-K.result` | the result of unit S-K; written after the next one |
 //! | `results/S-K.frontier` | what it left, if anything |
 //!
 //! A stage without parts is the last one: nothing is left, or a bug was found and the campaign ends with it. The process
 //! that finds all units of a stage done makes the next one. It appears as a whole, and two processes would make the same.
 
-use super::place::{Place, UNITS, Unit};
+use super::place::{Place, UNITS, Unit, to_remove};
 use crate::cli::units::{LEFT, WHOLE, hash_of};
 use crate::explore::frontier::Frontier;
 use crate::results::Stop;
@@ -22,6 +23,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 const STAGES: &str = "stages";
+const PARTS: &str = "parts";
 
 /// A stage.
 pub struct Stage {
@@ -38,8 +40,16 @@ impl Stage {
         let parts = match number {
             1 => 1,
             _ => {
-                let entries = fs::read_dir(&directory);
-                entries.with_context(|| format!("cannot read {}", directory.display()))?.count() as u64
+                let path = directory.join(PARTS);
+                let text = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+                // An incomplete copy of the directory must not look like the end.
+                text.with_context(|| {
+                    let directory = directory.display();
+                    format!(
+                        "{} is damaged: remove {directory} and later stages, and they are made again",
+                        path.display()
+                    )
+                })?
             }
         };
         Ok(Stage { number, directory, parts })
@@ -108,21 +118,53 @@ impl Stage {
     /// A result is missing or damaged, or is not of the unit's part.
     fn ended(&self, place: &Place) -> Result<Vec<(SearchUnit, Option<Frontier>)>> {
         let of = |unit| {
-            let result = SearchUnit::read(&place.result(unit))?;
-            ensure!(
-                result.work.part == self.part(unit).as_deref().map(hash_of).transpose()?,
-                "{} is not the result of the part of this stage",
-                place.result(unit).display()
-            );
+            let result = self.result(place, unit)?;
             let path = place.result(unit).with_extension(LEFT);
             let left = match &result.work.left {
                 None => None,
-                Some(hash) if *hash == hash_of(&path)? => Some(Frontier::read(&path)?),
-                Some(_) => bail!("{} is not what the unit has left: it is damaged", path.display()),
+                Some(hash) if hash_of(&path).is_ok_and(|found| found == *hash) => {
+                    Some(Frontier::read(&path)?)
+                }
+                Some(_) => bail!(
+                    "{} is not what unit {unit} has left: remove it and the unit's result, and `coyote-wasm campaign work` \
+                     executes it again",
+                    path.display()
+                ),
             };
             Ok((result, left))
         };
         self.units().map(of).collect()
+    }
+
+    /// The result of one of its units.
+    ///
+    /// # Errors
+    /// The result is damaged, or is not of the unit's part.
+    pub fn result(&self, place: &Place, unit: Unit) -> Result<SearchUnit> {
+        let path = place.result(unit);
+        let result = SearchUnit::read(&path).map_err(to_remove)?;
+        ensure!(
+            result.work.part == self.part(unit).as_deref().map(hash_of).transpose()?,
+            "{} is not the result of the part of this unit: remove it, and `coyote-wasm campaign work` executes it again",
+            path.display()
+        );
+        Ok(result)
+    }
+
+    /// Checks that nothing is left after this stage, which is the last one with parts.
+    ///
+    /// # Errors
+    /// Something is left, or is damaged.
+    pub fn check_end(&self, place: &Place) -> Result<()> {
+        let ended = self.ended(place)?;
+        ensure!(
+            self.parts_of_next(place, ended)?.is_empty(),
+            "there is work after stage {}, and stage {} has no parts: remove {} to make it again",
+            self.number,
+            self.number + 1,
+            place.directory.join(STAGES).join((self.number + 1).to_string()).display()
+        );
+        Ok(())
     }
 
     /// Makes the next stage once all units are done. Returns whether it is there now; not if another process is making it.
@@ -143,9 +185,11 @@ impl Stage {
         let cannot = || format!("cannot make {}", next.display());
         let ended = self.ended(place)?;
         let aside = tempfile::tempdir_in(place.directory.join(STAGES)).with_context(cannot)?;
-        for (number, part) in self.parts_of_next(place, ended)?.iter().enumerate() {
+        let parts = self.parts_of_next(place, ended)?;
+        for (number, part) in parts.iter().enumerate() {
             part.write_part(&aside.path().join((number + 1).to_string()).with_extension(LEFT))?;
         }
+        fs::write(aside.path().join(PARTS), format!("{}\n", parts.len())).with_context(cannot)?;
         open_to_others(aside.path()).with_context(cannot)?;
         fs::rename(aside.keep(), &next).with_context(cannot)?;
         Ok(true)
