@@ -23,7 +23,7 @@ use crate::plural::counted;
 use crate::trace::replace_file;
 use crate::units::search::total;
 use crate::units::{FileError, SearchUnit};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
 use place::{Campaign, Ended, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
 use stages::Stage;

@@ -240,7 +240,7 @@ mod tests {
             estimate: None,
             assumptions: Vec::new(),
             frontier: None,
-            cut: Incidents::default(),
+            cut: Default::default(),
             open_units: 0,
             resumed: None,
         });
