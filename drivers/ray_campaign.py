@@ -21,27 +21,51 @@ import tempfile
 
 import ray
 
-FAILURES_MAX = 3
+FOLDERS = ["failed", "results", "units"]
 
 
 # A task whose node or process is lost is executed again, however often: Ray does that.
 @ray.remote(max_retries=-1)
-def execute(shard, name, module, arguments, jobs):
-    """The result of one unit, or None; the exit code; what was said."""
+def execute(unit, module, files, jobs):
+    """What executing one unit has written, by paths in the campaign; the exit code; what was said."""
     with tempfile.TemporaryDirectory() as directory:
-        directory = pathlib.Path(directory)
-        path, result = directory / name, directory / "result"
-        path.write_bytes(module)
-        command = ["coyote-wasm", "test", "--shard", shard, "--result", result, "--jobs", str(jobs)]
-        command += ["--outdir", directory / "out", path, *arguments]
+        # A campaign with this unit alone.
+        place = pathlib.Path(directory)
+        for folder in FOLDERS:
+            (place / folder).mkdir()
+        name = json.loads(files["campaign.json"])["module"]
+        for path, content in {**files, name: module}.items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_bytes(content)
+        command = ["coyote-wasm", "campaign", "work", place, "--unit", unit, "--jobs", str(jobs)]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        # There is a result whatever its verdict; without one, the unit failed.
-        return result.read_bytes() if result.exists() else None, ended.returncode, ended.stderr.strip()
+        written = [path for folder in ["failed", "results"] for path in sorted((place / folder).iterdir())]
+        # A result comes after what its unit has left.
+        written.sort(key=lambda path: path.suffix == ".result")
+        files = {str(path.relative_to(place)): path.read_bytes() for path in written}
+        return files, ended.returncode, ended.stderr.strip()
 
 
-def failures(campaign, unit):
-    path = campaign / "failed" / str(unit)
-    return len(path.read_text().splitlines()) if path.exists() else 0
+def needs(campaign, unit):
+    """The files of a campaign that a unit needs, but for the module."""
+    paths = [campaign / "campaign.json"]
+    if "-" in unit:
+        stage, number = unit.split("-")
+        paths += [campaign / "stages" / stage / name for name in ["parts", f"{number}.frontier"]]
+    return {str(path.relative_to(campaign)): path.read_bytes() for path in paths if path.exists()}
+
+
+def keep(campaign, files):
+    for name, content in files.items():
+        path = campaign / name
+        if name.startswith("failed/"):
+            with open(path, "ab") as file:
+                file.write(content)
+        else:
+            # Whole or not at all, as `campaign work` does it.
+            aside = path.with_name(f"{path.name}.{os.getpid()}")
+            aside.write_bytes(content)
+            aside.replace(path)
 
 
 def main():
@@ -52,17 +76,17 @@ def main():
     options = parser.parse_args()
 
     campaign = options.campaign
-    description = json.loads((campaign / "campaign.json").read_text())
-    if description["version"] != 1:
-        sys.exit(f"{campaign} has another version than this script")
-    if "unit_steps" in description:
-        parser.error("the campaign is of a search, which needs a directory that all machines share: see docs/scale.md")
-    name, arguments, units = description["module"], description["arguments"], description["units"]
-    result = lambda unit: campaign / "results" / f"{unit}.result"
-    is_open = lambda unit: not result(unit).exists() and failures(campaign, unit) < FAILURES_MAX
-    waiting = [unit for unit in range(units, 0, -1) if is_open(unit)]
 
+    def tool(command):
+        return subprocess.run(["coyote-wasm", "campaign", command, campaign], stdout=subprocess.PIPE, text=True)
+
+    def plan():
+        planned = tool("plan")
+        return planned.stdout.split()[::-1] if planned.returncode == 0 else sys.exit(planned.returncode)
+
+    waiting = plan()
     ray.init(address=options.address, log_to_driver=False)
+    name = json.loads((campaign / "campaign.json").read_text())["module"]
     module = ray.put((campaign / name).read_bytes())
     running = {}
     while waiting or running:
@@ -71,26 +95,21 @@ def main():
         while waiting and len(running) < wanted:
             unit = waiting.pop()
             task = execute.options(num_cpus=options.jobs)
-            running[task.remote(f"{unit}/{units}", name, module, arguments, options.jobs)] = unit
+            running[task.remote(unit, module, needs(campaign, unit), options.jobs)] = unit
         ended, _ = ray.wait(list(running), timeout=5)
         for task in ended:
             unit = running.pop(task)
-            content, code, said = ray.get(task)
-            if content is not None:
-                # Whole or not at all, as `campaign work` does it.
-                aside = result(unit).with_suffix(f".{os.getpid()}")
-                aside.write_bytes(content)
-                aside.replace(result(unit))
-            elif code == 1:
+            files, code, said = ray.get(task)
+            keep(campaign, files)
+            if code == 1:
                 print(f"unit {unit}: {said}", file=sys.stderr)
                 return 1
-            else:
-                said = said.splitlines()[-1] if said else ""
-                with open(campaign / "failed" / str(unit), "a") as file:
-                    print(f"exit code {code}: {said}", file=file)
-                if is_open(unit):
-                    waiting.append(unit)
-    return 0 if all(result(unit).exists() for unit in range(1, units + 1)) else 3
+            if code == 75:
+                waiting.append(unit)
+        if not waiting and not running:
+            # The next stage of a search.
+            waiting = plan()
+    return 0 if tool("status").returncode == 0 else 3
 
 
 if __name__ == "__main__":

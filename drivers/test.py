@@ -2,7 +2,8 @@
 """Tests of the drivers: python3 drivers/test.py [--no-skips] [ENGINE]...
 
 Each engine executes two small campaigns, one without a bug and one with, while workers, nodes or the driver itself are
-killed. The report must be that of a single run, byte for byte but for times, traces included, with the same exit code.
+killed; those whose machines share a directory also execute one of a search. The report must be that of a single run, byte
+for byte but for times, traces included, with the same exit code; of a search also but for the steps on the way to parts.
 An engine that is not installed is skipped and named; with --no-skips that is a failure.
 
 `coyote-wasm` is taken from the PATH. As root, all of it happens in a network namespace that has loopback alone. Files are
@@ -43,6 +44,11 @@ class Run:
 
 CLEAN = Run("clean", "counts.wasm", ["--test", "philosophers_3", "-i", "1200000"], 0)
 BUGGY = Run("buggy", "bounded_buffer.wasm", ["--test", "random_config", "-i", "12000", "--explore"], 2)
+
+
+SEARCH = Run("search", "account.wasm", ["--test", "overdraft_fixed", "-s", "dpor"], 0)
+# Of a unit of a search.
+UNIT_STEPS = 150_000
 
 
 class Skipped(Exception):
@@ -146,7 +152,9 @@ def stopped(find, result):
         for pid in find():
             with contextlib.suppress(OSError, ValueError, LookupError):
                 words = processes()[pid][1]
-                unit = words[words.index("--shard") + 1].split("/")[0]
+                unit = pathlib.Path(words[words.index("--result") + 1]).stem
+                if "--shard" in words:
+                    unit = words[words.index("--shard") + 1].split("/")[0]
                 os.kill(pid, signal.SIGSTOP)
                 if not result(unit).exists() and processes()[pid][1] == words:
                     return pid
@@ -159,7 +167,8 @@ def units_running(directory):
     """Processes that execute units below a directory."""
     found = []
     for pid, (_, words) in processes().items():
-        if "--shard" in words and pathlib.Path(words[0]).name == "coyote-wasm":
+        is_unit = "--shard" in words or "--part" in words
+        if is_unit and pathlib.Path(words[0]).name == "coyote-wasm":
             with contextlib.suppress(OSError):
                 place = os.readlink(f"/proc/{pid}/cwd") + " " + " ".join(words)
                 if str(directory) in place:
@@ -188,7 +197,8 @@ def new(place, run):
     """A campaign in the directory `c` of a place."""
     place.mkdir()
     shutil.copy(run.module, place)
-    output(["coyote-wasm", "campaign", "new", "c", "--units", UNITS, run.module.name, *run.options], place)
+    steps = ["--unit-steps", UNIT_STEPS] if run is SEARCH else []
+    output(["coyote-wasm", "campaign", "new", "c", "--units", UNITS, *steps, run.module.name, *run.options], place)
     return place / "c"
 
 
@@ -196,7 +206,10 @@ def told(place, command, code):
     """The report that a command prints as JSON, and the files beside it, without times and places."""
     text = output([*command, *PLAIN], place, code)
     plain = lambda text: re.sub(r"\b(c|results)/(\w+\.wasm)", r"\2", text.replace(str(place), "."))
-    lines = [line for line in plain(text).splitlines() if '"elapsed_seconds"' not in line]
+    # A search says how many steps its executions have on average.
+    plainer = lambda line: re.sub(r"[0-9.]+ steps on average", "so many steps", line)
+    varying = re.compile('"elapsed_seconds"' + ("|\"steps\"|\"redundant\"" if "dpor" in text else ""))
+    lines = [plainer(line) for line in plain(text).splitlines() if not varying.search(line)]
     files = {}
     for path in sorted((place / "coyote-output").glob("*")):
         files[path.name] = plain(path.read_text())
@@ -212,6 +225,7 @@ def single(run):
             place = pathlib.Path(place)
             shutil.copy(run.module, place)
             command = ["coyote-wasm", "test", run.module.name, *run.options, "--seed", "0"]
+            command += ["--timeout", PATIENCE_S] if run is SEARCH else []
             SINGLE[run.name] = told(place, command, run.code)
     return SINGLE[run.name]
 
@@ -232,12 +246,12 @@ def demand_report(run, place):
 
 def local(place):
     # A worker and the process of its unit are killed; then all are interrupted, and killed.
-    for run in [CLEAN, BUGGY]:
+    for run in [CLEAN, BUGGY, SEARCH]:
         campaign = new(place / run.name, run)
         command = [HERE / "local.sh", "c", "3"]
         driver = start(command, campaign.parent, place / "log")
         until(lambda: results(campaign / "results") >= 4, "the first units", driver)
-        if run is CLEAN:
+        if run is not BUGGY:
             unit = stopped(lambda: units_running(campaign.parent), lambda unit: campaign / f"results/{unit}.result")
             kill([processes()[unit][0], unit])
             demand(ends(driver, "local.sh") == run.code, "local.sh has another exit code than a single run")
@@ -252,7 +266,7 @@ def local(place):
             demand(results(campaign / "results") < UNITS, "the campaign that was killed was over")
         demand_equal(run, campaign.parent, command)
         demand_report(run, campaign.parent)
-    return "1 worker and 1 driver with all workers killed, 1 driver interrupted"
+    return "2 workers and 1 driver with all workers killed, 1 driver interrupted"
 
 
 def parallel(place):
@@ -372,11 +386,11 @@ def slurm(place):
 
         rounds = {}
         # A node is lost with all that runs there; then both tasks of a round are interrupted.
-        for run in [CLEAN, BUGGY]:
+        for run in [CLEAN, BUGGY, SEARCH]:
             campaign = new(place / run.name, run)
             output([place / "slurm/round.sh", "c"], campaign.parent, env=environment)
             until(lambda: results(campaign / "results") >= 4 and workers("n1") and workers("n2"), "the first units")
-            if run is CLEAN:
+            if run is not BUGGY:
                 worker = workers("n2")[0]
                 step = processes()[worker][0]
                 kill([daemons["n2"].pid, step, *below(worker)])
@@ -396,9 +410,10 @@ def slurm(place):
             demand(f"ExitCode={run.code}:0" in mine[-1], f"the last round ended otherwise: {mine[-1]}")
             demand((campaign / "report.txt").stat().st_size > 0, "no report.txt")
             restarts = [job for job in jobs if "JobName=coyote " in job and "Restarts=1" in job]
-            demand(run is BUGGY or len(restarts) == 1, f"{len(restarts)} tasks were started again")
+            lost = {CLEAN: 1, BUGGY: 1, SEARCH: 2}[run]
+            demand(run is BUGGY or len(restarts) == lost, f"{len(restarts)} tasks were started again")
             demand_report(run, campaign.parent)
-            if run is CLEAN:
+            if run is not BUGGY:
                 daemons["n2"] = node("n2")
                 until(lambda: ask("sinfo", "-h", "-o", "%D %t").split() == ["2", "idle"], "two idle nodes again")
     finally:
@@ -406,7 +421,7 @@ def slurm(place):
         steps = [pid for name in ["n1", "n2"] for pid in workers(name)]
         kill([processes()[pid][0] for pid in steps] + [pid for step in steps for pid in below(step)])
         kill(pid for name in ["n1", "n2", "slurmctld", "munged"] if name in daemons for pid in below(daemons[name].pid))
-    return f"1 of 2 nodes killed, its task was requeued; 2 tasks interrupted (75); rounds {rounds}"
+    return f"2 times 1 of 2 nodes killed, its task was requeued; 2 tasks interrupted (75); rounds {rounds}"
 
 
 def ray(place):
@@ -432,17 +447,18 @@ def ray(place):
             until(lambda: "Ray runtime started" in (place / "node.log").read_text(), "Ray's second node")
             script = [sys.executable, HERE / "ray_campaign.py", "c", "--address", f"127.0.0.1:{port}"]
             on_second = lambda: [
-                pid for pid in below(nodes[-1].pid) if "--shard" in processes().get(pid, (0, []))[1]]
+                pid for pid in below(nodes[-1].pid)
+                if {"--shard", "--part"} & set(processes().get(pid, (0, []))[1])]
             # A node is lost; then the process of a unit alone, and then the driver.
-            for run in [CLEAN, BUGGY]:
+            for run in [CLEAN, BUGGY, SEARCH]:
                 campaign = new(place / run.name, run)
                 driver = start(script, campaign.parent, place / "log", env=environment)
                 until(lambda: results(campaign / "results") >= 3, "the first units", driver)
                 unit = stopped(on_second, lambda unit: campaign / f"results/{unit}.result")
-                if run is CLEAN:
+                if run is not BUGGY:
                     kill(below(nodes[-1].pid))
                     nodes.pop().wait()
-                    demand(results(campaign / "results") < UNITS, "the campaign was over before its node was killed")
+                    demand(driver.poll() is None, "the campaign was over before its node was killed")
                     demand(ends(driver, "the driver") == 0, f"the driver failed: {(place / 'log').read_text()}")
                     nodes.append(other())
                 else:
@@ -456,7 +472,7 @@ def ray(place):
         finally:
             kill(pid for node in nodes for pid in below(node.pid))
             kill(pid for pid, (_, words) in processes().items() if short in " ".join(words))
-    return f"ray {package.__version__}: 1 of 2 nodes, 1 unit's process and 1 driver killed"
+    return f"ray {package.__version__}: 2 times 1 of 2 nodes, 1 unit's process and 1 driver killed"
 
 
 def yaml(path):

@@ -15,6 +15,8 @@
 
 mod place;
 mod stages;
+mod units;
+mod worker;
 
 use super::merge;
 use super::report_args::interruptible;
@@ -25,20 +27,16 @@ use crate::units::search::total;
 use crate::units::{FileError, SearchUnit};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
-use place::{Campaign, Ended, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
+use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
 use stages::Stage;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use units::Next;
+use worker::{WAIT, Worker};
 
-/// How often a worker checks units that other processes hold.
-const WAIT: Duration = Duration::from_millis(200);
 /// The number of steps of a unit of a search, unless it is given: some ten seconds to a minute.
 const UNIT_STEPS: u64 = 10_000_000;
 
@@ -52,6 +50,8 @@ pub struct Args {
 enum What {
     /// Create the directory of a campaign
     New(New),
+    /// Print the units without a result, a line each, after making the next stage of a search if one is due
+    Plan(Of),
     /// Execute open units until there are none; any number of processes may do so
     Work(Work),
     /// Print how many units are done
@@ -112,6 +112,7 @@ struct Report {
 pub fn run(args: &Args) -> Result<Exit> {
     match &args.what {
         What::New(args) => new(args),
+        What::Plan(args) => plan(&Place::open(&args.directory)?),
         What::Work(args) => work(args),
         What::Status(args) => status(&Place::open(&args.directory)?),
         What::Report(args) => report(&Place::open(&args.of.directory)?, &args.options),
@@ -160,196 +161,41 @@ fn new(args: &New) -> Result<Exit> {
     Ok(Exit::NoBug)
 }
 
+fn plan(place: &Place) -> Result<Exit> {
+    loop {
+        let open = place.open_units()?;
+        if !open.is_empty() {
+            open.iter().for_each(|unit| println!("{unit}"));
+            return Ok(Exit::NoBug);
+        }
+        match place.go_on()? {
+            Next::Units => {}
+            Next::Nothing => return Ok(Exit::NoBug),
+            Next::Later => std::thread::sleep(WAIT),
+        }
+    }
+}
+
 fn work(args: &Work) -> Result<Exit> {
     let place = Place::open(&args.of.directory)?;
     let interrupted: Arc<AtomicBool> = interruptible()?;
-    if let Some(unit) = args.unit
-        && !place.units()?.contains(&unit)
-        && !place.is_done(unit)
-    {
+    if let Some(unit) = args.unit.filter(|unit| !place.has(*unit)) {
         bail!("--unit {unit}: {}", place.known()?);
     }
-    let worker = Worker { place: &place, args, interrupted: &interrupted };
+    let worker = Worker::new(&place, args.unit, args.units_max, &interrupted);
     let (exit, done) = match place.campaign.unit_steps {
-        None => worker.all(0)?,
+        None => worker.run(0, args.jobs)?,
+        // Each unit of a search is one job.
+        Some(_) if args.unit.is_some() => worker.run(0, Some(1))?,
         Some(_) => {
-            let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-            worker.at_once(args.jobs.map_or(cores, |jobs| jobs as usize))?
+            let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+            worker.run_at_once(args.jobs.unwrap_or(cores))?
         }
     };
     if exit != Exit::Again {
         println!(". {}: {} executed here", args.of.directory.display(), counted(done, "unit"));
     }
     Ok(exit)
-}
-
-/// A process that executes units.
-struct Worker<'a> {
-    place: &'a Place,
-    args: &'a Work,
-    interrupted: &'a AtomicBool,
-}
-
-impl Worker<'_> {
-    /// Executes so many units at once, as so many processes would.
-    fn at_once(&self, threads: usize) -> Result<(Exit, u64)> {
-        let ended: Vec<Result<(Exit, u64)>> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..threads as u64).map(|thread| scope.spawn(move || self.all(thread))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect()
-        });
-        let ended: Vec<(Exit, u64)> = ended.into_iter().collect::<Result<_>>()?;
-        let worst = ended.iter().map(|(exit, _)| *exit).max().unwrap_or(Exit::NoBug);
-        Ok((worst, ended.iter().map(|(_, done)| done).sum()))
-    }
-
-    /// Executes open units until there are none. Returns how many. `number`: of the thread that does so.
-    fn all(&self, number: u64) -> Result<(Exit, u64)> {
-        let Worker { place, args, interrupted } = *self;
-        // Each thread of a search is one job.
-        let jobs = if place.campaign.unit_steps.is_some() { Some(1) } else { args.jobs };
-        let (mut left, mut done) = (args.units_max.unwrap_or(u64::MAX), 0);
-        'units: loop {
-            let mut open = place.open_units()?;
-            open.retain(|unit| args.unit.is_none_or(|only| *unit == only));
-            if open.is_empty() && args.unit.is_some() || left == 0 {
-                break;
-            }
-            if open.is_empty() {
-                match place.go_on()? {
-                    Next::Nothing => break,
-                    Next::Units => continue,
-                    Next::Later if interrupted.load(Ordering::Relaxed) => return Ok((Exit::Again, done)),
-                    Next::Later => std::thread::sleep(WAIT),
-                }
-                continue;
-            }
-            // Workers that begin at the same time do not all start with the first unit.
-            let open: Vec<Unit> = open.into_iter().collect();
-            let from = (u64::from(process::id()) + number) as usize % open.len();
-            let mut waits = true;
-            for unit in open[from..].iter().chain(&open[..from]) {
-                if left == 0 {
-                    break 'units;
-                }
-                if interrupted.load(Ordering::Relaxed) {
-                    return Ok((Exit::Again, done));
-                }
-                if place.is_held(*unit) || place.is_done(*unit) {
-                    continue;
-                }
-                match place.execute(*unit, place.selected(*unit)?, jobs, interrupted)? {
-                    Ended::Done => {
-                        (left, done, waits) = (left - 1, done + 1, false);
-                    }
-                    Ended::Busy => {}
-                    Ended::Interrupted => return Ok((Exit::Again, done)),
-                    Ended::Refused(said) => {
-                        bail!("unit {unit}: {}", said.trim_end().trim_start_matches("error: "))
-                    }
-                    Ended::Failed(how) => {
-                        waits = false;
-                        eprintln!("note: unit {unit} failed: {how}");
-                        let path = place.failed(*unit);
-                        let file = File::options().create(true).append(true).open(&path);
-                        let written = file.and_then(|mut file| writeln!(file, "{how}"));
-                        written.with_context(|| format!("cannot write {}", path.display()))?;
-                    }
-                }
-            }
-            // Other processes execute the remaining units, and may die.
-            if waits {
-                std::thread::sleep(WAIT);
-            }
-        }
-        let mut asked_for = match args.unit {
-            Some(unit) => vec![unit],
-            None => place.units()?,
-        }
-        .into_iter();
-        let given_up = left > 0 && asked_for.any(|unit| !place.is_done(unit));
-        Ok((if given_up { Exit::InternalError } else { Exit::NoBug }, done))
-    }
-}
-
-/// What follows when no unit is open.
-enum Next {
-    /// More units.
-    Units,
-    /// Another process knows soon.
-    Later,
-    /// The campaign has ended, or a unit was given up.
-    Nothing,
-}
-
-impl Place {
-    /// The units that are known: of a search, those of all stages so far.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
-    fn units(&self) -> Result<Vec<Unit>> {
-        match self.campaign.unit_steps {
-            None => Ok((1..=self.campaign.units).map(|number| Unit { stage: None, number }).collect()),
-            Some(_) => Ok(Stage::all(self)?.iter().flat_map(Stage::units).collect()),
-        }
-    }
-
-    /// The arguments of `test` that select a unit.
-    fn selected(&self, unit: Unit) -> Result<Vec<OsString>> {
-        match unit.stage {
-            Some(_) => Ok(Stage::of(self, unit)?.arguments(self, unit)),
-            None => Ok(vec!["--shard".into(), format!("{}/{}", unit.number, self.campaign.units).into()]),
-        }
-    }
-
-    /// Units without a result that are not given up.
-    fn open_units(&self) -> Result<BTreeSet<Unit>> {
-        let open = |unit: &Unit| !self.is_done(*unit) && !self.is_given_up(*unit);
-        Ok(self.units()?.into_iter().filter(open).collect())
-    }
-
-    /// Makes the next stage of a search if all units of the present one are done.
-    fn go_on(&self) -> Result<Next> {
-        if self.campaign.unit_steps.is_none() {
-            return Ok(Next::Nothing);
-        }
-        let stage = Stage::last(self)?;
-        if stage.is_end() || stage.units().any(|unit| self.is_given_up(unit)) {
-            return Ok(Next::Nothing);
-        }
-        Ok(if stage.make_next(self)? { Next::Units } else { Next::Later })
-    }
-
-    /// A sentence about the units that there are.
-    fn known(&self) -> Result<String> {
-        let units = self.units()?;
-        Ok(match (units.first(), units.last()) {
-            (Some(first), Some(last)) => format!("the campaign has units {first} to {last}"),
-            _ => "the campaign has ended".into(),
-        })
-    }
-
-    /// The results of a search so far, in the order of stages and parts, and how many units have none.
-    ///
-    /// # Errors
-    /// A file is damaged, or they do not belong together.
-    fn search_units(&self) -> Result<(Vec<SearchUnit>, u64)> {
-        let stages = Stage::all(self)?;
-        let (mut units, mut open) = (Vec::new(), 0);
-        for (stage, unit) in stages.iter().flat_map(|stage| stage.units().map(move |unit| (stage, unit))) {
-            match self.is_done(unit) {
-                true => units.push(stage.result(self, unit)?),
-                false => open += 1,
-            }
-        }
-        match &stages[..] {
-            [.., last, end] if end.is_end() && open == 0 => last.check_end(self)?,
-            [.., end] if end.is_end() => {}
-            // What a stage leaves is not known until the next one is made.
-            _ => open += u64::from(open == 0),
-        }
-        Ok((units, open))
-    }
 }
 
 fn status(place: &Place) -> Result<Exit> {
