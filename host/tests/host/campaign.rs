@@ -4,6 +4,7 @@ use super::guest;
 use super::process::{self, Ended};
 use coyote_wasm::strategies::Iteration;
 use coyote_wasm::strategies::rng::ChoiceRng;
+use coyote_wasm::units::SearchUnit;
 use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -209,7 +210,8 @@ impl Searched<'_> {
         let module = guest::root().join(self.module);
         let name = module.file_name().unwrap().to_str().unwrap();
         std::fs::copy(&module, directory.path().join(name)).unwrap();
-        let alone = [&["test", name], self.options, &PLAIN, &["-j", "1"]].concat();
+        let alone =
+            [&["test", name], self.options, &PLAIN, &["-j", "1", "--seed", "0", "-t", "300"]].concat();
         let alone = process::run(directory.path(), &alone);
         let new = ["campaign", "new", "c", "--units", self.units, "--unit-steps", self.steps, name];
         let ended = process::run(directory.path(), &[&new, self.options, &PLAIN[..2]].concat());
@@ -322,7 +324,7 @@ fn units_of_a_search_are_functions_of_their_parts() {
             let is_result = path.extension().is_some_and(|extension| extension == "result");
             let content = match is_result {
                 true => {
-                    let mut unit = coyote_wasm::units::SearchUnit::read(&path).unwrap();
+                    let mut unit = SearchUnit::read(&path).unwrap();
                     unit.elapsed = Duration::ZERO;
                     format!("{unit:?}").into_bytes()
                 }
@@ -376,7 +378,7 @@ fn workers_of_a_search_that_are_killed() {
 #[test]
 fn what_a_campaign_of_a_search_says_before_its_end() {
     let searched = &SEARCHED[1];
-    let (directory, _) = searched.begin();
+    let (directory, alone) = searched.begin();
     let directory = directory.path();
     let early = searched.report(directory);
     assert_eq!((early.code, &*early.stdout), (Some(6), ". c: no unit is done yet\n"), "{early:?}");
@@ -391,6 +393,17 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
     );
     let unknown = process::run(directory, &["campaign", "work", "c", "--unit", "2-1"]);
     assert!(unknown.stderr.contains("--unit 2-1: the campaign has units 1-1 to 1-1"), "{unknown:?}");
+    // Whichever byte of a result is damaged, cut off or added, the result is none.
+    let path = directory.join("c/results/1-1.result");
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(SearchUnit::parse(&path, &bytes).is_ok());
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        assert!(SearchUnit::parse(&path, &damaged).is_err(), "byte {at}");
+        assert!(SearchUnit::parse(&path, &bytes[..at]).is_err(), "cut off at {at}");
+    }
+    assert!(SearchUnit::parse(&path, &[&bytes[..], b"x"].concat()).is_err());
     // What the first unit left is damaged: nobody goes on with it.
     let left = directory.join("c/results/1-1.frontier");
     let bytes = std::fs::read(&left).unwrap();
@@ -408,6 +421,8 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
     let resumed = process::run(directory, &resume);
     assert_eq!(resumed.code, Some(1), "{resumed:?}");
     assert!(resumed.stderr.contains("is a part of a campaign's search"), "{resumed:?}");
+    let planned = process::run(directory, &["campaign", "plan", "c"]);
+    assert_eq!(planned.stdout, "2-1\n2-2\n2-3\n2-4\n2-5\n2-6\n", "{planned:?}");
     // One unit of the second stage, and its damaged part.
     let some = process::run(directory, &["campaign", "work", "c", "-j", "1", "--units-max", "1"]);
     assert_eq!(some.code, Some(0), "{some:?}");
@@ -424,7 +439,26 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("is damaged and is not used: its checksum does not match"), "{ended:?}");
     let report = process::run(directory, &["campaign", "report", "c"]);
-    assert_eq!(report.code, Some(6), "{report:?}");
+    assert_eq!(report.code, Some(1), "{report:?}");
+    assert!(report.stderr.contains("remove c/stages/2 and later stages"), "{report:?}");
+    // The stage is made again, and is the same: its unit that is done counts.
+    std::fs::remove_dir_all(directory.join("c/stages/2")).unwrap();
+    let ended = process::run(directory, &["campaign", "work", "c", "-j", "2"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(essence(&searched.report(directory)), essence(&alone));
+    // An incomplete copy of the directory is not the end.
+    let stages = std::fs::read_dir(directory.join("c/stages")).unwrap().count() + 1;
+    let end = directory.join(format!("c/stages/{stages}/parts"));
+    assert_eq!(std::fs::read_to_string(&end).unwrap(), "0\n");
+    std::fs::remove_file(&end).unwrap();
+    let report = process::run(directory, &["campaign", "report", "c"]);
+    assert!(report.code == Some(1) && report.stderr.contains("parts is damaged: remove"), "{report:?}");
+    // Nor is a stage that was left out.
+    std::fs::write(directory.join("c/stages/3/parts"), "0\n").unwrap();
+    (4..=stages)
+        .for_each(|stage| std::fs::remove_dir_all(directory.join(format!("c/stages/{stage}"))).unwrap());
+    let report = process::run(directory, &["campaign", "report", "c"]);
+    assert!(report.code == Some(1) && report.stderr.contains("there is work after stage 2"), "{report:?}");
     // A result of a unit is none that can be merged.
     let merged = process::run(directory, &["merge", "c/results/1-1.result"]);
     assert!(merged.code == Some(1) && merged.stderr.contains("`coyote-wasm campaign report`"), "{merged:?}");

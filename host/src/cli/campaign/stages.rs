@@ -143,11 +143,18 @@ impl Stage {
     pub fn result(&self, place: &Place, unit: Unit) -> Result<SearchUnit> {
         let path = place.result(unit);
         let result = SearchUnit::read(&path).map_err(to_remove)?;
-        ensure!(
-            result.work.part == self.part(unit).as_deref().map(hash_of).transpose()?,
-            "{} is not the result of the part of this unit: remove it, and `coyote-wasm campaign work` executes it again",
-            path.display()
-        );
+        let part = self.part(unit);
+        if result.work.part != part.as_deref().map(hash_of).transpose()? {
+            let Some(Err(error)) = part.as_deref().map(Frontier::read) else {
+                bail!(
+                    "{} is not the result of the part of this unit: remove it, and `coyote-wasm campaign work` executes \
+                     it again",
+                    path.display()
+                );
+            };
+            let directory = self.directory.display();
+            bail!("{error}; remove {directory} and later stages, and they are made again");
+        }
         Ok(result)
     }
 
