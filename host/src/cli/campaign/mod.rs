@@ -15,6 +15,7 @@
 
 mod place;
 mod stages;
+mod status;
 mod units;
 mod worker;
 
@@ -28,12 +29,12 @@ use crate::units::{FileError, SearchUnit};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
 use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
-use stages::Stage;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use units::Next;
 use worker::{WAIT, Worker};
 
@@ -54,8 +55,8 @@ enum What {
     Plan(Of),
     /// Execute open units until there are none; any number of processes may do so
     Work(Work),
-    /// Print how many units are done
-    Status(Of),
+    /// Print how many units are done, how fast, and how many bugs were found
+    Status(Status),
     /// Report what was found so far, as `coyote-wasm merge` does
     Report(Report),
 }
@@ -97,6 +98,16 @@ struct Work {
 }
 
 #[derive(clap::Args)]
+struct Status {
+    #[command(flatten)]
+    of: Of,
+    /// Print it again every so many seconds, until the campaign has ended [default: 10]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    watch: Option<u64>,
+}
+
+#[derive(clap::Args)]
 struct Report {
     #[command(flatten)]
     of: Of,
@@ -114,7 +125,9 @@ pub fn run(args: &Args) -> Result<Exit> {
         What::New(args) => new(args),
         What::Plan(args) => plan(&Place::open(&args.directory)?),
         What::Work(args) => work(args),
-        What::Status(args) => status(&Place::open(&args.directory)?),
+        What::Status(args) => {
+            status::run(&Place::open(&args.of.directory)?, args.watch.map(Duration::from_secs))
+        }
         What::Report(args) => report(&Place::open(&args.of.directory)?, &args.options),
     }
 }
@@ -196,43 +209,6 @@ fn work(args: &Work) -> Result<Exit> {
         println!(". {}: {} executed here", args.of.directory.display(), counted(done, "unit"));
     }
     Ok(exit)
-}
-
-fn status(place: &Place) -> Result<Exit> {
-    let units = place.units()?;
-    let of_search = place.campaign.unit_steps.is_some();
-    let (mut done, mut held, mut given_up) = (0, 0, Vec::new());
-    for unit in &units {
-        match () {
-            () if place.is_done(*unit) => done += 1,
-            () if place.is_given_up(*unit) => given_up.push(*unit),
-            () if place.is_held(*unit) => held += 1,
-            () => {}
-        }
-    }
-    let open = units.len() as u64 - done - held - given_up.len() as u64;
-    print!(". {}: ", place.directory.display());
-    let mut is_done = done == units.len() as u64;
-    if of_search {
-        let stage = Stage::last(place)?;
-        is_done &= stage.is_end();
-        let (all, _) = place.search_units()?;
-        let executions: u64 = all.iter().map(|unit| unit.result.iterations()).sum();
-        let buggy: u64 = all.iter().map(|unit| unit.result.statistics.buggy).sum();
-        print!("{}, {buggy} with a bug; ", counted(executions, "execution"));
-        if is_done {
-            println!("the search has ended in stage {}", stage.number() - 1);
-            return Ok(Exit::NoBug);
-        }
-        print!("stage {}: ", stage.number());
-    }
-    println!("{done} of {} done, {held} at work, {open} open", counted(units.len() as u64, "unit"));
-    for unit in &given_up {
-        let failures = place.failures(*unit);
-        let last = failures.last().map_or("", |last| last);
-        println!("... Unit {unit} was given up after {} failures, the last with {last}", failures.len());
-    }
-    Ok(if is_done { Exit::NoBug } else { Exit::Inconclusive })
 }
 
 fn report(place: &Place, options: &[OsString]) -> Result<Exit> {

@@ -1,0 +1,181 @@
+//! How far a campaign is: counted from its files, since nobody keeps count.
+
+use super::place::{FILE, Place, Unit, to_remove};
+use super::stages::Stage;
+use crate::exit::Exit;
+use crate::plural::counted;
+use crate::results::TestResult;
+use crate::units::{FileError, Results, SearchUnit};
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// The period over which rates are measured.
+const LATELY: Duration = Duration::from_secs(300);
+
+/// What a result says.
+struct Look {
+    written: SystemTime,
+    executions: u64,
+    buggy: u64,
+    /// The identities of its bugs.
+    bugs: BTreeSet<String>,
+}
+
+impl Look {
+    fn at(path: &Path, of_search: bool) -> Result<Look, FileError> {
+        let written = fs::metadata(path).and_then(|about| about.modified());
+        let written = written.map_err(|error| FileError::Read(path.into(), error))?;
+        let mut look = Look { written, executions: 0, buggy: 0, bugs: BTreeSet::new() };
+        match of_search {
+            true => look.add(&SearchUnit::read(path)?.result),
+            false => Results::read(path)?.parts().for_each(|part| look.add(&part.result)),
+        }
+        Ok(look)
+    }
+
+    fn add(&mut self, result: &TestResult) {
+        self.executions += result.iterations();
+        self.buggy += result.statistics.buggy;
+        self.bugs.extend(result.bugs.iter().filter(|bug| !bug.is_limit()).map(|bug| bug.identity.short()));
+    }
+}
+
+/// Prints the status, once or again and again until the campaign has ended.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn run(place: &Place, watch: Option<Duration>) -> Result<Exit> {
+    let mut looks = BTreeMap::new();
+    loop {
+        let (text, is_over, exit) = status(place, &mut looks)?;
+        print!("{text}");
+        match watch {
+            Some(interval) if !is_over => std::thread::sleep(interval),
+            _ => return Ok(exit),
+        }
+    }
+}
+
+/// The status as text; whether the campaign has ended, possibly without units that were given up; and the exit code.
+fn status(place: &Place, looks: &mut BTreeMap<Unit, Look>) -> Result<(String, bool, Exit)> {
+    let of_search = place.campaign.unit_steps.is_some();
+    let units = place.units()?;
+    let (mut held, mut given_up, mut damaged) = (0, Vec::new(), Vec::new());
+    looks.retain(|unit, _| place.is_done(*unit));
+    for unit in &units {
+        match () {
+            () if looks.contains_key(unit) => {}
+            () if place.is_done(*unit) => match Look::at(&place.result(*unit), of_search) {
+                Ok(look) => drop(looks.insert(*unit, look)),
+                Err(error) => damaged.push(to_remove(error)),
+            },
+            () if place.is_given_up(*unit) => given_up.push(*unit),
+            () if place.is_held(*unit) => held += 1,
+            () => {}
+        }
+    }
+    let all = units.len() as u64;
+    let done = looks.len() as u64;
+    let open = all - done - held - (given_up.len() + damaged.len()) as u64;
+    let last = if of_search { Some(Stage::last(place)?) } else { None };
+    let complete = done == all && last.as_ref().is_none_or(Stage::is_end);
+    let stage = match &last {
+        Some(stage) if complete => {
+            format!("the search has ended after {}; ", counted(stage.number() - 1, "stage"))
+        }
+        Some(stage) => format!("stage {}; ", stage.number()),
+        None => String::new(),
+    };
+    let mut text = format!(
+        ". {}: {stage}{done} of {} done, {held} at work, {open} open\n",
+        place.directory.display(),
+        counted(all, "unit")
+    );
+    text += &progress(place, looks, SystemTime::now(), of_search, open + held);
+    for unit in &given_up {
+        let failures = place.failures(*unit);
+        let last = failures.last().map_or("", |last| last);
+        text += &format!(
+            "... Unit {unit} was given up after {} failures, the last with {last}\n",
+            failures.len()
+        );
+    }
+    for damaged in damaged {
+        text += &format!("... {damaged}\n");
+    }
+    let is_over = complete || held + open == 0 && !given_up.is_empty();
+    Ok((text, is_over, if complete { Exit::NoBug } else { Exit::Inconclusive }))
+}
+
+/// How much was executed and found, and what of it lately.
+fn progress(
+    place: &Place,
+    looks: &BTreeMap<Unit, Look>,
+    now: SystemTime,
+    of_search: bool,
+    units_left: u64,
+) -> String {
+    if looks.is_empty() {
+        return String::new();
+    }
+    let executions: u64 = looks.values().map(|look| look.executions).sum();
+    let buggy: u64 = looks.values().map(|look| look.buggy).sum();
+    let noun = if of_search { "execution" } else { "iteration" };
+    let mut text = format!("... {}", counted(executions, noun));
+    let age = |since: SystemTime| now.duration_since(since).unwrap_or_default();
+    let begun = fs::metadata(place.directory.join(FILE)).and_then(|about| about.modified());
+    let window = begun.map_or(LATELY, |begun| age(begun).min(LATELY)).max(Duration::from_secs(1));
+    let lately: Vec<&Look> = looks.values().filter(|look| age(look.written) <= window).collect();
+    let of_lately: u64 = lately.iter().map(|look| look.executions).sum();
+    if of_lately > 0 && units_left > 0 {
+        text += &format!(", lately {:.0} a second", of_lately as f64 / window.as_secs_f64());
+        // A search does not know what is left.
+        if !of_search {
+            let left = window.mul_f64(units_left as f64 / lately.len() as f64);
+            text += &format!(", {} left at this rate", rough(left));
+        }
+    }
+    text += &format!("; {buggy} with a bug");
+    let mut first = BTreeMap::<&str, SystemTime>::new();
+    for look in looks.values() {
+        for bug in &look.bugs {
+            let known = first.entry(bug).or_insert(look.written);
+            *known = look.written.min(*known);
+        }
+    }
+    if let Some(newest) = first.values().max() {
+        text += &format!(
+            ", {}, the newest since {}",
+            counted(first.len() as u64, "different bug"),
+            rough(age(*newest))
+        );
+    }
+    text + "\n"
+}
+
+/// A duration in one unit.
+fn rough(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_one_unit() {
+        let rough = |seconds| rough(Duration::from_secs(seconds));
+        assert_eq!(
+            [rough(0), rough(119), rough(120), rough(7199), rough(7200)],
+            ["0 s", "119 s", "2 min", "119 min", "2 h"]
+        );
+    }
+}
