@@ -313,10 +313,11 @@ impl Draft {
             eprintln!("note: {} was not written, since the run was interrupted", self.path.display());
             return Ok(());
         }
-        Ok(match self.of_search.into_inner() {
+        match self.of_search.into_inner() {
             Some(unit) => unit.write(&self.path)?,
             None => self.results.into_inner().write(&self.path)?,
-        })
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! How far a campaign is: counted from its files, since nobody keeps count.
 
+#![expect(clippy::disallowed_types, reason = "the ages of results, which no guest sees")]
+
 use super::place::{FILE, Place, Unit, to_remove};
 use super::stages::Stage;
 use crate::exit::Exit;
