@@ -3,7 +3,7 @@
 //! | in the directory | |
 //! |---|---|
 //! | `stages/S/K.frontier` | the part of unit S-K; the first stage has one unit and no part |
-//! | `stages/S/parts` | the number of parts |
+//! | `stages/S/parts` | the BLAKE3 of each part, a line each, and of these lines |
 //! | `results/S-K.result` | the result of unit S-K; written after the next one |
 //! | `results/S-K.frontier` | what it left, if anything |
 //!
@@ -30,20 +30,20 @@ pub struct Stage {
     number: u64,
     /// Its directory.
     directory: PathBuf,
-    /// The number of its parts.
-    parts: u64,
+    /// The blake3 of each part, in hex; `None`: the whole search.
+    parts: Vec<Option<String>>,
 }
 
 impl Stage {
     fn at(place: &Place, number: u64) -> Result<Stage> {
         let directory = place.directory.join(STAGES).join(number.to_string());
         let parts = match number {
-            1 => 1,
+            1 => vec![None],
             _ => {
                 let path = directory.join(PARTS);
-                let text = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
                 // An incomplete copy of the directory must not look like the end.
-                text.with_context(|| {
+                let parts = fs::read_to_string(&path).ok().and_then(|text| parts_of(&text));
+                parts.with_context(|| {
                     let directory = directory.display();
                     format!(
                         "{} is damaged: remove {directory} and later stages, and they are made again",
@@ -86,12 +86,12 @@ impl Stage {
 
     pub fn units(&self) -> impl Iterator<Item = Unit> + use<> {
         let stage = Some(self.number);
-        (1..=self.parts).map(move |number| Unit { stage, number })
+        (1..=self.parts.len() as u64).map(move |number| Unit { stage, number })
     }
 
     /// Whether the campaign ends here.
     pub fn is_end(&self) -> bool {
-        self.parts == 0
+        self.parts.is_empty()
     }
 
     pub fn number(&self) -> u64 {
@@ -106,7 +106,7 @@ impl Stage {
     /// The arguments of `test` for a unit.
     pub fn arguments(&self, place: &Place, unit: Unit) -> Vec<OsString> {
         let steps = place.campaign.unit_steps.unwrap_or_default();
-        let budget = budget_of_stage(self.parts, place.campaign.units, steps);
+        let budget = budget_of_stage(self.parts.len() as u64, place.campaign.units, steps);
         let part = self.part(unit).map_or_else(|| WHOLE.into(), PathBuf::into_os_string);
         let (steps, pieces) = (budget.steps.to_string().into(), budget.pieces.to_string().into());
         vec!["--part".into(), part, "--unit-steps".into(), steps, "--pieces".into(), pieces]
@@ -143,17 +143,17 @@ impl Stage {
     pub fn result(&self, place: &Place, unit: Unit) -> Result<SearchUnit> {
         let path = place.result(unit);
         let result = SearchUnit::read(&path).map_err(to_remove)?;
-        let part = self.part(unit);
-        if result.work.part != part.as_deref().map(hash_of).transpose()? {
-            let Some(Err(error)) = part.as_deref().map(Frontier::read) else {
-                bail!(
+        if !self.parts.get(unit.number as usize - 1).is_some_and(|part| *part == result.work.part) {
+            let found = self.part(unit).map(|part| hash_of(&part)).transpose().ok().flatten();
+            let directory = self.directory.display();
+            match found == result.work.part {
+                true => bail!("{directory} is damaged: remove it and later stages, and they are made again"),
+                false => bail!(
                     "{} is not the result of the part of this unit: remove it, and `coyote-wasm campaign work` executes \
                      it again",
                     path.display()
-                );
-            };
-            let directory = self.directory.display();
-            bail!("{error}; remove {directory} and later stages, and they are made again");
+                ),
+            }
         }
         Ok(result)
     }
@@ -193,10 +193,14 @@ impl Stage {
         let ended = self.ended(place)?;
         let aside = tempfile::tempdir_in(place.directory.join(STAGES)).with_context(cannot)?;
         let parts = self.parts_of_next(place, ended)?;
+        let mut hashes = String::new();
         for (number, part) in parts.iter().enumerate() {
-            part.write_part(&aside.path().join((number + 1).to_string()).with_extension(LEFT))?;
+            let path = aside.path().join((number + 1).to_string()).with_extension(LEFT);
+            part.write_part(&path)?;
+            hashes += &format!("{}\n", hash_of(&path)?);
         }
-        fs::write(aside.path().join(PARTS), format!("{}\n", parts.len())).with_context(cannot)?;
+        let text = format!("{hashes}{}\n", blake3::hash(hashes.as_bytes()).to_hex());
+        fs::write(aside.path().join(PARTS), text).with_context(cannot)?;
         open_to_others(aside.path()).with_context(cannot)?;
         fs::rename(aside.keep(), &next).with_context(cannot)?;
         Ok(true)
@@ -221,6 +225,15 @@ impl Stage {
         let units = usize::try_from(place.campaign.units).unwrap_or(usize::MAX);
         left.divide(units).map_err(what)
     }
+}
+
+/// The hashes in the file `parts`, if it is whole.
+fn parts_of(text: &str) -> Option<Vec<Option<String>>> {
+    let lines = text.strip_suffix('\n')?;
+    let last = lines.rfind('\n').map_or(0, |at| at + 1);
+    let (hashes, of_hashes) = lines.split_at(last);
+    let is_whole = blake3::hash(hashes.as_bytes()).to_hex().as_str() == of_hashes;
+    is_whole.then(|| hashes.lines().map(|hash| Some(hash.to_string())).collect())
 }
 
 /// Lets others read a directory that was made for one user alone; the umask still applied to its files.
