@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<Exit> {
 /// Reports the result of a search, which a campaign has put together.
 ///
 /// # Errors
-/// As [`run`].
+/// The module is not that of the results, and the errors of `test`.
 pub fn run_search(args: &Args, campaign: Campaign, path: PathBuf, result: TestResult) -> Result<Exit> {
     if args.result.is_some() {
         bail!("--result: the results of a search are not merged again");
