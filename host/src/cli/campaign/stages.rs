@@ -143,7 +143,7 @@ impl Stage {
     pub fn result(&self, place: &Place, unit: Unit) -> Result<SearchUnit> {
         let path = place.result(unit);
         let result = SearchUnit::read(&path).map_err(to_remove)?;
-        if !self.parts.get(unit.number as usize - 1).is_some_and(|part| *part == result.work.part) {
+        if self.parts.get(unit.number as usize - 1).is_none_or(|part| *part != result.work.part) {
             let found = self.part(unit).map(|part| hash_of(&part)).transpose().ok().flatten();
             let directory = self.directory.display();
             match found == result.work.part {
