@@ -127,9 +127,10 @@ impl UnitArgs {
         }
     }
 
-    /// The number of iterations of all units, if it is known: not if `--iterations-from` is given.
+    /// The number of iterations of all units, if it is known: not if `--iterations-from` is given, nor of a search.
     pub fn all(&self, iterations: Option<u64>) -> Option<u64> {
-        self.iterations_from.is_none().then(|| iterations.unwrap_or(explore::ITERATIONS))
+        (self.iterations_from.is_none() && self.part.is_none())
+            .then(|| iterations.unwrap_or(explore::ITERATIONS))
     }
 
     /// Checks that a test that is explored in this way can be divided by iterations.

@@ -73,6 +73,9 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
             gaps.push("it stopped where there is no verdict".into());
         }
         Stop::Bug => gaps.push("it stopped at a bug".into()),
+        Stop::Iterations if search.open_units > 0 => {
+            gaps.push("units of the campaign are left, which `coyote-wasm campaign work` executes".into());
+        }
         Stop::Iterations if !search.exhausted => gaps.push(
             "the number of executions is used up (--iterations, which counts those of all runs)".into(),
         ),

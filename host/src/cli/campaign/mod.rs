@@ -137,6 +137,14 @@ fn new(args: &New) -> Result<Exit> {
     let name = Path::new(module).file_name().filter(|_| !module.starts_with('-'));
     let name = name.context("give the module first, and then options of `coyote-wasm test`")?;
     let name = name.to_str().context("the module's name is not UTF-8: rename the file")?.to_string();
+    let ours = ["--units", "--unit-steps"];
+    if let Some(option) =
+        arguments.iter().find(|given| ours.contains(&given.split('=').next().unwrap_or_default()))
+    {
+        bail!(
+            "{option}: give it before the module; what follows the module are options of `coyote-wasm test`"
+        );
+    }
     let (arguments, units) = (arguments.to_vec(), args.units);
     let mut campaign = Campaign { version: VERSION, module: name, arguments, units, unit_steps: None };
     let of_search = campaign.of_search()?;

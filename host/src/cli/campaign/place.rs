@@ -3,7 +3,8 @@
 use crate::cli::units::WHOLE;
 use crate::exit::Exit;
 use crate::units::FileError;
-use anyhow::{Context, Error, Result, anyhow, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command};
 use coyote_strategies::search::is_search;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,15 @@ impl Campaign {
         let line = ["test", "--no-config", &*self.module].into_iter();
         let line = line.chain(self.arguments.iter().map(String::as_str));
         let parsed = parse(line)?;
-        Ok(is_search(parsed.get_one::<String>("strategy").map_or("", String::as_str)))
+        let of_search = is_search(parsed.get_one::<String>("strategy").map_or("", String::as_str));
+        let given = |option: &&&str| parsed.value_source(option) == Some(ValueSource::CommandLine);
+        if let Some(option) = ["iterations", "timeout", "total_timeout", "resume"].iter().find(given)
+            && of_search
+        {
+            let option = option.replace('_', "-");
+            bail!("--{option}: a campaign of a search begins at the start, and ends when nothing is left");
+        }
+        Ok(of_search)
     }
 
     /// Its options for bugs, which concern the report of all units. `given`: options of the report, which override them.
