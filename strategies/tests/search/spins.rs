@@ -4,6 +4,7 @@
 //! to it, also if other workers made steps in between that could have been executed before or after. All
 //! executions without a cycle are enumerated by plain recursion; states are compared as wholes.
 
+use crate::division::in_stages;
 use crate::dpor::stored_and_read;
 use crate::oracle::{Outcome, classify, decisions, enumerate, outcome};
 use coyote_strategies::rng::ChoiceRng;
@@ -393,13 +394,28 @@ fn search_in_parts(program: &Program, seed: u64) -> Found {
     found
 }
 
+/// What a search comes to in all whose parts know nothing of each other.
+fn search_in_stages(program: &Program, seed: u64) -> Found {
+    let mut rng = ChoiceRng::new(Iteration { seed, index: 1 });
+    let (parts, mut found) = (1 + rng.below(8) as usize, Found::default());
+    let steps = || 1 + rng.below(60);
+    let (counts, _) = in_stages("dpor", program, parts, steps, &mut |advance, toy, path| match advance {
+        Advance::Ended(_) => found.ended(program, toy, path),
+        Advance::Livelock => drop(found.livelocks.insert(toy.fingerprint())),
+        Advance::Working | Advance::Round | Advance::Exhausted => {}
+    });
+    found.counts = counts;
+    found
+}
+
 #[test]
 fn work_can_be_given_away_and_stored_at_any_time() {
     for index in 0..300 {
         let program = program(index);
         let whole = search(&program);
-        for seed in 0..3 {
-            let parts = search_in_parts(&program, seed * 1_000 + index);
+        let in_parts = |seed: u64| search_in_parts(&program, seed * 1_000 + index);
+        let in_stages = |seed: u64| search_in_stages(&program, seed * 1_000 + index);
+        for parts in (0..3).map(in_parts).chain((0..3).map(in_stages)) {
             let lost = whole.classes.keys().filter(|class| !parts.classes.contains_key(class)).count();
             let extra = parts.classes.keys().filter(|class| !whole.classes.contains_key(class)).count();
             let twice = parts.classes.values().filter(|times| **times > 1).count();
