@@ -205,7 +205,7 @@ fn check(part: &Part, campaign: &Campaign) -> Result<(), String> {
     if result.stop == Stop::Iterations && result.indices.len() != end - first {
         return of("iterations are missing in it");
     }
-    check_directories(result)
+    check_directories(result).or_else(|what| of(&what))
 }
 
 /// Checks the result of a unit of a search. The error says what is wrong with it.
