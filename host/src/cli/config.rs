@@ -64,6 +64,7 @@ const ONE_RUN: &[&str] = &[
 const PER_TEST: &[&str] = &[
     "check-determinism",
     "explore",
+    "island",
     "iterations",
     "no-experiments",
     "no-shrink",

@@ -34,6 +34,10 @@ pub struct ExplorationArgs {
     /// [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
+    /// A strategy that learns begins anew every N iterations: such islands are explored by several jobs, and by parts of a
+    /// run
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["fault_sweep", "resume", "confirm"])]
+    pub island: Option<u64>,
     /// Go on after a bug, group equal bugs and keep the trace of each with the fewest switches
     #[arg(long)]
     pub explore: bool,
@@ -82,6 +86,13 @@ impl ExplorationArgs {
     /// There is no strategy of this name, or an option is not for strategies of its kind.
     pub fn searches(&self, context: &Context) -> Result<bool> {
         let searching = search::is_search(&self.strategy);
+        let learns = || by_name(&self.strategy, context).is_ok_and(|strategy| !strategy.independent());
+        if self.island.is_some() && (searching || !learns()) {
+            bail!(
+                "--island is for strategies that learn from one iteration for the next; {} does not",
+                self.strategy
+            );
+        }
         if searching {
             search::by_name::<Execution>(&self.strategy, 0, None).map_err(anyhow::Error::msg)?;
             if self.iteration.is_some() {

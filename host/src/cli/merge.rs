@@ -194,6 +194,7 @@ fn test_options(test: &CampaignTest, total: &TestResult, how: How, steer: bool) 
     let budget = Budget {
         iterations_max: test.iterations.unwrap_or(u64::MAX),
         timeout: None,
+        island: test.island,
         explore: test.explore,
         check_determinism: test.check_determinism,
         steer,

@@ -8,7 +8,7 @@ use super::detect::DetectArgs;
 pub use super::exploration::DEFAULT_STRATEGY;
 use super::exploration::ExplorationArgs;
 use super::libtest_args::HarnessArgs;
-use super::load::{self, ExecuteArgs, InstrumentArgs};
+use super::load::{self, ExecuteArgs, HeapPointsArg, InstrumentArgs};
 use super::regressions::Regressions;
 use super::report_args::{ReportArgs, interruptible, seconds};
 use super::run::{self, Rules};
@@ -247,7 +247,11 @@ fn test_options(args: &Args, module: &Path, harness: bool, uses: Uses) -> Result
     args.detect.apply(&mut settings.detectors)?;
     settings.faults = budgets(args, uses)?;
     let searching = args.exploration.searches(&args.execute.strategy_context())?;
-    args.units.check(&args.exploration.strategy, &args.execute.strategy_context(), &settings)?;
+    let island = args.exploration.island;
+    if island.is_some() && args.instrument.heap_points == HeapPointsArg::Shared {
+        bail!("--island: with --heap-points shared, an iteration depends on those of other islands");
+    }
+    args.units.check(&args.exploration.strategy, &args.execute.strategy_context(), island, &settings)?;
     settings.check_search(&args.exploration.strategy).map_err(anyhow::Error::msg)?;
     Ok(TestOptions {
         strategy: args.exploration.strategy.clone(),
@@ -338,7 +342,7 @@ fn seed(args: &Args, resume: Option<&Frontier>) -> u64 {
 
 fn budget(args: &Args, searching: bool) -> Result<Budget> {
     let total = args.exploration.total_timeout;
-    let units = args.units.range(args.exploration.iterations)?;
+    let units = args.units.range(args.exploration.iterations, args.exploration.island)?;
     let timeout = match (args.exploration.timeout, args.exploration.iterations.or(args.exploration.iteration))
     {
         // The speed of the machine must not decide what a unit executes.
@@ -372,6 +376,7 @@ fn budget(args: &Args, searching: bool) -> Result<Budget> {
             true => args.exploration.jobs.or(args.harness.test_threads).map_or(cores, |j| j as usize),
             false => 1,
         },
+        island: args.exploration.island,
         unit: args.units.budget(),
         steer: !args.units.is_part(),
     })

@@ -102,25 +102,33 @@ impl UnitArgs {
         self.result.is_some()
     }
 
-    /// The iterations of a unit, if this is one. `iterations`: the value of `--iterations`.
+    /// The iterations of a unit, if this is one. `iterations`, `island`: the values of these options. An island is part of
+    /// one unit.
     ///
     /// # Errors
-    /// The unit has no iterations.
-    pub fn range(&self, iterations: Option<u64>) -> Result<Option<Range<u64>>> {
+    /// The unit has no iterations, or begins within an island.
+    pub fn range(&self, iterations: Option<u64>, island: Option<u64>) -> Result<Option<Range<u64>>> {
         if !self.are_given() || self.part.is_some() {
             return Ok(None);
         }
         let iterations = iterations.unwrap_or(explore::ITERATIONS);
         if let Some(shard) = self.shard {
-            let range = shard.range(iterations);
+            let length = island.unwrap_or(1);
+            let range = shard.range(iterations.div_ceil(length));
+            let range = range
+                .map(|islands| islands.start * length..iterations.min(islands.end.saturating_mul(length)));
             return range.map(Some).ok_or_else(|| {
                 anyhow!(
-                    "--shard {shard}: {iterations} iterations are too few for this number of parts; give \
-                     fewer parts, or more --iterations"
+                    "--shard {shard}: {iterations} iterations{} are too few for this number of parts; give \
+                     fewer parts, or more --iterations",
+                    island.map_or(String::new(), |length| format!(" in islands of {length}"))
                 )
             });
         }
         let first = self.iterations_from.unwrap_or(0);
+        if let Some(length) = island.filter(|length| !first.is_multiple_of(*length)) {
+            bail!("--iterations-from {first}: islands of {length} iterations begin at multiples of {length}");
+        }
         match first.checked_add(iterations) {
             Some(end) => Ok(Some(first..end)),
             None => bail!("--iterations-from {first}: there are no {iterations} iterations from there"),
@@ -137,7 +145,13 @@ impl UnitArgs {
     ///
     /// # Errors
     /// Why it cannot be divided.
-    pub fn check(&self, strategy: &str, context: &Context, settings: &Settings) -> Result<()> {
+    pub fn check(
+        &self,
+        strategy: &str,
+        context: &Context,
+        island: Option<u64>,
+        settings: &Settings,
+    ) -> Result<()> {
         if !self.are_given() {
             return Ok(());
         }
@@ -160,10 +174,10 @@ impl UnitArgs {
                  into parts beforehand; `coyote-wasm campaign` divides a search, --resume continues one"
             );
         }
-        if !by_name(strategy, context).map_err(Error::msg)?.independent() {
+        if island.is_none() && !by_name(strategy, context).map_err(Error::msg)?.independent() {
             bail!(
                 "{strategy} learns from one iteration for the next, so that its iterations cannot be divided \
-                 into parts; explore with several seeds, or with a strategy whose iterations are independent"
+                 into parts; give --island N, and it begins anew every N iterations"
             );
         }
         if !settings.world.directories.is_empty() {
@@ -224,6 +238,7 @@ fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Cam
             ignored: run::refused(session, to_run)?,
             strategy: strategy.clone(),
             iterations: *all,
+            island: budget.island,
             explore: budget.explore,
             check_determinism: budget.check_determinism,
             suppressions: settings.detectors.races.suppressions.iter().map(ToString::to_string).collect(),

@@ -40,8 +40,8 @@ pub struct Discovery {
     pub by: Option<String>,
 }
 
-/// Diagnoses the bug with which the execution has just ended. Executes it once more to show where a block was allocated
-/// and freed.
+/// Diagnoses the bug with which the execution has just ended. Executes it again to show where a block was allocated and
+/// freed, and which calls made what a crash lost.
 ///
 /// # Errors
 /// The machine's: internal errors, or errors of the environment.
@@ -53,6 +53,7 @@ pub fn found_bug(
 ) -> Result<FoundBug, MachineError> {
     let Discovery { trace, path, index, by } = discovery;
     let mut post_mortem = post_mortem(execution, bug);
+    post_mortem.notes.splice(0..0, notes::crashes(execution, &trace)?);
     post_mortem.block = block_history::of(execution, &trace)?;
     if let Some((first, race)) = race::history(execution, bug, &trace)? {
         (post_mortem.first_access, post_mortem.race) = (Some(first), Some(race));
@@ -113,8 +114,15 @@ pub fn watched<R>(
     observer: Box<dyn Observer>,
     function: impl FnOnce(&mut Execution) -> R,
 ) -> R {
+    unwatched(execution, |execution| {
+        execution.observe(observer);
+        function(execution)
+    })
+}
+
+/// Calls a function while no observer receives events but those that it adds.
+fn unwatched<R>(execution: &mut Execution, function: impl FnOnce(&mut Execution) -> R) -> R {
     let others = execution.take_observers();
-    execution.observe(observer);
     let result = function(execution);
     execution.take_observers();
     others.into_iter().for_each(|other| execution.observe(other));

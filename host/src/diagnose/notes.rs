@@ -3,16 +3,19 @@
 
 use crate::evidence::{Evidence, Trap};
 use crate::execution::Execution;
+use crate::machine::MachineError;
 use crate::outcome::{Bug, BugKind};
 use crate::plural::counted;
+use crate::replay::replay;
 use crate::runtime::files::disk::Lost;
 use crate::runtime::{Runtime, Timers};
 use crate::symbols::{SourceFrame, Symbols, is_library};
+use crate::trace::Trace;
 use coyote_instrumenter::Location;
 use coyote_strategies::{WorkerId, WorkerState};
 use std::time::Duration;
 
-/// The notes on the iteration that the execution has just ended with this bug.
+/// The notes on the iteration that the execution has just ended with this bug, but for those on [`crashes`].
 pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
     let runtime = execution.runtime();
     let all = [
@@ -25,18 +28,22 @@ pub fn of(execution: &Execution, bug: &Bug) -> Vec<String> {
         file(bug),
         unreachable(bug),
     ];
-    crashes(execution).into_iter().chain(all.into_iter().flatten()).collect()
+    all.into_iter().flatten().collect()
 }
 
 /// The number of lost operations that are listed for each crash.
 const LOST_MAX: usize = 8;
 
-/// The unsynced operations that each crash lost.
-fn crashes(execution: &Execution) -> Vec<String> {
-    let runtime = execution.runtime();
-    if runtime.crashes.is_empty() {
-        return Vec::new();
+/// The unsynced operations that each crash of the execution lost, which has just ended. Replays `trace`, its trace, for the
+/// places of the calls that made them.
+pub fn crashes(execution: &mut Execution, trace: &Trace) -> Result<Vec<String>, MachineError> {
+    if execution.runtime().crashes.iter().any(|crash| !crash.lost.is_empty()) {
+        execution.machine_mut().take_call_stacks(true);
+        let replayed = super::unwatched(execution, |execution| replay(execution, trace, false));
+        execution.machine_mut().take_call_stacks(false);
+        replayed?;
     }
+    let runtime = execution.runtime();
     let symbols = Symbols::new(&execution.machine().artifact().original);
     let lost = |lost: &Lost| {
         let what = match &lost.bytes {
@@ -66,7 +73,7 @@ fn crashes(execution: &Execution) -> Vec<String> {
             }
         }
     };
-    runtime.crashes.iter().map(crash).collect()
+    Ok(runtime.crashes.iter().map(crash).collect())
 }
 
 /// A wait for a lock that a worker of a node held when that crashed. The lock is part of the memory that nodes share here,

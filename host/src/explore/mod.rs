@@ -1,7 +1,7 @@
 //! Exploration of one test: by samplers, iteration after iteration, or by a search, until nothing is left.
 //!
 //! - `sample`: iterations under a strategy on all cores, with results that do not depend on the number of cores;
-//!   `profiling_run`: the run that determines the profile for strategies; `bounds`: the bounds on steps that follow
+//!   `numbers`: which iterations a job executes next; `profiling_run`: the run that determines the profile for strategies; `bounds`: the bounds on steps that follow
 //!   from it.
 //! - `search`: all executions that a search visits; `frontier`: its remaining work, on disk; `memory`: the memory
 //!   limit; `endless`: proves executions without an end that a search has found.
@@ -28,6 +28,7 @@ mod endless;
 pub mod frontier;
 #[doc(hidden)]
 pub mod memory;
+mod numbers;
 mod passage;
 mod pool;
 #[doc(hidden)]
@@ -84,6 +85,8 @@ pub struct Budget {
     pub check_determinism: bool,
     /// The number of threads that explore, each with its own instance.
     pub jobs: usize,
+    /// The number of iterations after which a strategy that learns begins anew; `None`: never. Without effect on others.
+    pub island: Option<u64>,
     /// How much of its part a unit of a search does; `None` if this is no such unit.
     pub unit: Option<UnitBudget>,
     /// Whether schedules are steered towards deadlocks that a sampler's iterations have shown to be possible, if the
@@ -119,6 +122,7 @@ impl Default for Budget {
             bugs_max: u64::MAX,
             check_determinism: false,
             jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            island: None,
             unit: None,
             steer: true,
         }

@@ -2,10 +2,11 @@
 //!
 //! Iterations are numbered and independent. Each job takes the next number. Results are put into the order of their
 //! numbers before they are counted, and results beyond the first bug are dropped (unless exploration continues after
-//! bugs). A strategy whose iterations depend on each other has one job.
+//! bugs). A strategy whose iterations depend on each other has one job, or begins anew from time to time (`numbers`).
 
 use super::attempts::SweepPlan;
 use super::comparison::Comparison;
+use super::numbers::{Numbers, Taken};
 use super::passage::{self, Passages};
 use super::profiling_run::profiling_run;
 use super::watching::Watching;
@@ -24,7 +25,7 @@ use crate::results::{Correlation, IterationResult, Stop, TestResult, is_compared
 use crate::settings::Settings;
 use coyote_strategies::{Context, Iteration, Profile, Strategy, Sweep};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -49,12 +50,7 @@ impl StopRules {
 /// The state that jobs share.
 struct Dispatch {
     epochs: Epochs,
-    /// The number of iterations before the first one that are executed only for the knowledge that later ones begin
-    /// with.
-    needed_before: u64,
-    next: AtomicU64,
-    /// No iteration from this number on is needed.
-    end: AtomicU64,
+    numbers: Numbers,
     stop: AtomicBool,
     /// Raised when there is no more time for the iterations that have begun.
     cancel: Arc<AtomicBool>,
@@ -113,11 +109,11 @@ fn explore_until(
     let end = first.saturating_add(plan.budget.iterations_max);
     let sample = strategy(&context(plan));
     let epochs = Epochs::new(&plan.artifact.options);
-    let dispatch = Dispatch {
-        needed_before: if sample.independent() { epochs.needed_before(first, end) } else { first },
+    let needed_before = if sample.independent() { epochs.needed_before(first, end) } else { first };
+    let island = plan.budget.island.filter(|_| !sample.independent());
+    let mut dispatch = Dispatch {
         epochs,
-        next: AtomicU64::new(0),
-        end: AtomicU64::new(end),
+        numbers: Numbers::new(first..end, needed_before, island),
         stop: AtomicBool::new(false),
         cancel: cancel.clone(),
         cut: Mutex::new(Vec::new()),
@@ -159,8 +155,8 @@ fn explore_until(
                 return collected.finish(started);
             }
         };
-        if is_first || is_iteration && dispatch.needed_before > 0 {
-            dispatch.next.store(1, Ordering::Relaxed);
+        if is_first || is_iteration && needed_before > 0 {
+            dispatch.numbers.skip_first();
         }
         if is_first {
             collected.next = 1;
@@ -176,16 +172,17 @@ fn explore_until(
     let plan = &raised;
     collected.result.subject = plan.subject(sample.name());
     collected.result.statistics.steps_max = plan.settings.limits.into();
-    let jobs = if sample.independent() { plan.budget.jobs.max(1) } else { 1 };
+    let dispatch = &dispatch;
+    let jobs = if sample.independent() || island.is_some() { plan.budget.jobs.max(1) } else { 1 };
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
         for job in 0..jobs {
-            let (sender, dispatch, profile) = (sender.clone(), &dispatch, profile.as_ref());
+            let (sender, profile) = (sender.clone(), profile.as_ref());
             std::thread::Builder::new()
                 .name(format!("job-{job}"))
                 .stack_size(THREAD_STACK_BYTES)
                 .spawn_scoped(scope, move || {
-                    if let Err(error) = run_job(plan, strategy(&context(plan)), profile, dispatch, &sender) {
+                    if let Err(error) = run_job(plan, strategy, profile, dispatch, &sender) {
                         dispatch.stop.store(true, Ordering::Relaxed);
                         let _ = sender.send(Err(error));
                     }
@@ -197,11 +194,11 @@ fn explore_until(
                 })?;
         }
         drop(sender);
-        let result = collect(plan, &dispatch, &mut collected, &receiver, interrupted, watch, started);
+        let result = collect(plan, dispatch, &mut collected, &receiver, interrupted, watch, started);
         dispatch.stop.store(true, Ordering::Relaxed);
         result
     })?;
-    for cut in dispatch.cut.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    for cut in std::mem::take(&mut *dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner)) {
         cut.add_to(&mut collected.result, interrupted.load(Ordering::Relaxed));
     }
     let mut result = collected.finish(started)?;
@@ -241,7 +238,7 @@ fn collect(
             Ok(Ok(batch)) => {
                 for (index, iteration) in batch {
                     if collected.rules.end_with(&iteration) {
-                        dispatch.end.fetch_min(index + 1, Ordering::Relaxed);
+                        dispatch.numbers.end_with(index);
                     }
                     collected.waiting.insert(index, iteration);
                 }
@@ -336,49 +333,50 @@ impl Collected<'_> {
 
 fn run_job(
     plan: &Plan,
-    mut strategy: Box<dyn Strategy>,
+    strategy: MakeStrategy,
     profile: Option<&Profile>,
     dispatch: &Dispatch,
     sender: &Sender<Result<Batch, ExploreError>>,
 ) -> Result<(), ExploreError> {
     let mut execution = Execution::new(plan.artifact, plan.test, plan.settings)?;
     execution.take_awaits_of_bugs();
-    let name = strategy.name();
-    if let Some(profile) = profile {
-        strategy.prepare(profile);
-    }
+    let begin = || {
+        let mut strategy = strategy(&context(plan));
+        if let Some(profile) = profile {
+            strategy.prepare(profile);
+        }
+        strategy
+    };
+    let mut strategy = begin();
     let mut batch = Vec::with_capacity(BATCH);
-    let mut job = Job { plan, dispatch, name, comparison: Comparison::default() };
+    let mut job = Job { plan, dispatch, name: strategy.name(), comparison: Comparison::default() };
     let mut watching = Watching::new(plan.artifact, plan.settings);
-    loop {
+    'jobs: while !dispatch.stop.load(Ordering::Relaxed) {
         // A number that was taken is always executed, unless it is not needed any more, so the reported numbers have no
         // gap before the end.
-        if dispatch.stop.load(Ordering::Relaxed) {
-            break;
+        let Taken { iterations, begins_anew } = dispatch.numbers.take();
+        if begins_anew {
+            strategy = begin();
         }
-        let taken = dispatch.next.fetch_add(1, Ordering::Relaxed);
-        let (index, counts) = match taken.checked_sub(dispatch.needed_before) {
-            None => (taken, false),
-            Some(nth) => (plan.budget.first.saturating_add(nth), true),
-        };
-        let needed =
-            || !dispatch.stop.load(Ordering::Relaxed) && index < dispatch.end.load(Ordering::Relaxed);
-        let Some(known) = dispatch.epochs.enter(index, needed).filter(|_| needed()) else { break };
-        let came = watching.during(&mut execution, index, |execution, settings| {
-            job.iterate(execution, settings, strategy, (index, counts), &known)
-        })?;
-        let Some((used, result)) = came else {
-            // Iterations that wait for this one cannot begin either.
-            dispatch.stop.store(true, Ordering::Relaxed);
-            dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
-            break;
-        };
-        strategy = used;
-        let Some(result) = result else { continue };
-        let urgent = result.bug.is_some();
-        batch.push((index, result));
-        if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
-            return Ok(());
+        for index in iterations {
+            let needed = || !dispatch.stop.load(Ordering::Relaxed) && dispatch.numbers.needs(index);
+            let Some(known) = dispatch.epochs.enter(index, needed).filter(|_| needed()) else { break 'jobs };
+            let came = watching.during(&mut execution, index, |execution, settings| {
+                job.iterate(execution, settings, strategy, index, &known)
+            })?;
+            let Some((used, result)) = came else {
+                // Iterations that wait for this one cannot begin either.
+                dispatch.stop.store(true, Ordering::Relaxed);
+                dispatch.cut.lock().unwrap_or_else(PoisonError::into_inner).push(Cut::of(&execution));
+                break 'jobs;
+            };
+            strategy = used;
+            let Some(result) = result else { continue };
+            let urgent = result.bug.is_some();
+            batch.push((index, result));
+            if (batch.len() == BATCH || urgent) && sender.send(Ok(std::mem::take(&mut batch))).is_err() {
+                return Ok(());
+            }
         }
     }
     let _ = sender.send(Ok(batch));
@@ -405,10 +403,11 @@ impl Job<'_> {
         execution: &mut Execution,
         settings: &Settings,
         strategy: Box<dyn Strategy>,
-        (index, counts): (u64, bool),
+        index: u64,
         known: &Sharing,
     ) -> Result<Option<Iterated>, ExploreError> {
         let &mut Job { plan, dispatch, .. } = self;
+        let counts = dispatch.numbers.counts(index);
         let iteration = Iteration { seed: plan.seed, index };
         execution.cancel_by(Some(dispatch.cancel.clone()));
         let is_compared = counts && is_compared(index);

@@ -83,6 +83,8 @@ pub struct Host {
     pub thrown_at: BTreeMap<WorkerId, Vec<Location>>,
     /// Whether the stack and the object of each await are recorded, not only that there is one.
     pub takes_awaits: bool,
+    /// Whether the stack of each call is recorded whose effect a crash may lose.
+    pub takes_call_stacks: bool,
     /// Observers, including detectors: changed with [`Host::set_observers`].
     pub observers: Observers,
 }
@@ -142,6 +144,7 @@ impl Host {
             stopped_at: None,
             thrown_at: BTreeMap::new(),
             takes_awaits: true,
+            takes_call_stacks: false,
             observers: Observers::default(),
         }
     }

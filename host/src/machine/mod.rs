@@ -465,6 +465,11 @@ impl Machine {
         self.store.data_mut().takes_awaits = take;
     }
 
+    /// Sets whether the stack of each call on a file is taken, from the next beginning on.
+    pub fn take_call_stacks(&mut self, take: bool) {
+        self.store.data_mut().takes_call_stacks = take;
+    }
+
     /// The stack of a worker, innermost first: from its saved frames, from where the guest stopped, or from
     /// where its task awaits.
     pub fn stack(&self, worker: coyote_strategies::WorkerId) -> Vec<Location> {

@@ -194,7 +194,7 @@ pub struct Runtime {
     pub crashes: Vec<Crash>,
     /// The start of the program after a crash, if it can crash.
     pub recovery: Option<Start>,
-    /// The stack of the running worker at its next call of a file function, if a crash may lose what the call does.
+    /// The stack of the running worker at its next call of a file function, if anybody asks for it.
     pub call_stack: Option<Arc<[Location]>>,
     /// Number of accesses, and announced rounds of loops, that a worker alone in a test harness has executed.
     pub alone_accesses: u64,

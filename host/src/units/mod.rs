@@ -66,6 +66,8 @@ pub struct CampaignTest {
     pub strategy: String,
     /// Number of all iterations, if it is known.
     pub iterations: Option<u64>,
+    /// The number of iterations after which the strategy begins anew, if it does.
+    pub island: Option<u64>,
     /// Whether exploration goes on after a bug.
     pub explore: bool,
     /// Whether every iteration is executed twice more and compared.

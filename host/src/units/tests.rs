@@ -13,6 +13,7 @@ fn campaign(iterations: Option<u64>, explore: bool) -> Campaign {
         ignored: None,
         strategy: "random".into(),
         iterations,
+        island: None,
         explore,
         check_determinism: false,
         suppressions: Vec::new(),
@@ -179,6 +180,7 @@ fn what_does_not_go_together_is_named() {
         ),
         (said(&|r| r.campaign.options.memory_errors = false), of("instrumentation: {")),
         (said(&|r| r.campaign.tests[1].check_determinism = true), of("campaign: {")),
+        (said(&|r| r.campaign.tests[1].island = Some(7)), of("campaign: {")),
     ] {
         assert!(error.starts_with(&start), "{error}\n{start}");
     }

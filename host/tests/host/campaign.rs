@@ -49,25 +49,21 @@ fn worker(directory: &Path) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-/// Workers are killed at random times, alone or with the process that executes their unit; others continue.
-/// Every iteration is counted once.
+/// Lets two workers execute a campaign, kills each of them some times, and starts others. A pause between that has
+/// at most `longest` milliseconds more than 20.
 #[cfg(unix)]
-#[test]
-fn workers_that_are_killed() {
-    let directory = place();
-    let directory = directory.path();
-    new(directory, "45");
-    let mut rng = ChoiceRng::new(Iteration { seed: 1, index: 0 });
+fn work_while_workers_are_killed(directory: &Path, seed: u64, longest: u64) {
+    let mut rng = ChoiceRng::new(Iteration { seed, index: 0 });
     let (mut workers, mut killed) = (vec![worker(directory), worker(directory)], 0);
     let started = Instant::now();
     while workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()) {
         assert!(started.elapsed() < Duration::from_secs(300), "the campaign does not end");
-        std::thread::sleep(Duration::from_millis(20 + rng.below(100)));
+        std::thread::sleep(Duration::from_millis(20 + rng.below(longest)));
         if killed == 8 {
             continue;
         }
         let at = rng.below(2) as usize;
-        // Killed by its number; in every other case together with the process of its unit.
+        // In every other case, together with the process of its unit.
         let pid = workers[at].id();
         let target = if rng.below(2) == 0 { format!("-{pid}") } else { pid.to_string() };
         let status = std::process::Command::new("kill").args(["-KILL", "--", &target]).status().unwrap();
@@ -79,6 +75,17 @@ fn workers_that_are_killed() {
         assert_eq!(worker.wait().unwrap().code(), Some(0));
     }
     assert!(killed > 2, "{killed}");
+}
+
+/// Workers are killed at random times, alone or with the process that executes their unit; others continue.
+/// Every iteration is counted once.
+#[cfg(unix)]
+#[test]
+fn workers_that_are_killed() {
+    let directory = place();
+    let directory = directory.path();
+    new(directory, "45");
+    work_while_workers_are_killed(directory, 1, 100);
     let status = process::run(directory, &["campaign", "status", "c"]);
     assert_eq!(status.code, Some(0));
     let told = [
@@ -369,26 +376,7 @@ fn workers_of_a_search_that_are_killed() {
     let searched = Searched { module: "examples/wasm/account.wasm", options, units: "6", steps: "300000" };
     let (directory, alone) = searched.begin();
     let directory = directory.path();
-    let mut rng = ChoiceRng::new(Iteration { seed: 2, index: 0 });
-    let (mut workers, mut killed) = (vec![worker(directory), worker(directory)], 0);
-    let started = Instant::now();
-    while workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()) {
-        assert!(started.elapsed() < Duration::from_secs(300), "the campaign does not end");
-        std::thread::sleep(Duration::from_millis(20 + rng.below(300)));
-        if killed == 8 {
-            continue;
-        }
-        let at = rng.below(2) as usize;
-        let target = format!("-{}", workers[at].id());
-        let status = std::process::Command::new("kill").args(["-KILL", "--", &target]).status().unwrap();
-        killed += u32::from(status.success());
-        workers[at].wait().unwrap();
-        workers[at] = worker(directory);
-    }
-    for mut worker in workers {
-        assert_eq!(worker.wait().unwrap().code(), Some(0));
-    }
-    assert!(killed > 2, "{killed}");
+    work_while_workers_are_killed(directory, 2, 300);
     assert_eq!(essence(&searched.report(directory)), essence(&alone));
 }
 

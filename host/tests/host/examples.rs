@@ -82,6 +82,7 @@ fn run(
             explore: false,
             bugs_max: u64::MAX,
             check_determinism: false,
+            island: None,
             unit: None,
             steer: true,
             jobs,

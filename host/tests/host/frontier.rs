@@ -23,6 +23,7 @@ fn budget(iterations_max: u64, jobs: usize) -> Budget {
         explore: true,
         bugs_max: u64::MAX,
         check_determinism: false,
+        island: None,
         unit: None,
         steer: true,
         jobs,

@@ -10,9 +10,14 @@ use coyote_wasm::machine::scheduler::Choice;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::runtime::Timers;
 use coyote_wasm::strategies::catalog::{self, SAMPLERS};
-use coyote_wasm::strategies::{Context, Iteration, Profiler, Strategy};
+use coyote_wasm::strategies::rng::ChoiceRng;
+use coyote_wasm::strategies::{
+    Context, Decision, Guided, Iteration, Preference, Profiler, RandomWalk, Recorded, Strategy, Weight,
+    WorkerId,
+};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Iterations of each example under each strategy: 2 by default, 1,000 when soaking.
 fn iterations() -> u64 {
@@ -135,6 +140,59 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
     {
         assert!(under_leases[name] > 1_000, "{name} has leases: {under_leases:?}");
     }
+}
+
+/// The choices of the iteration that has just ended.
+fn recorded(execution: &Execution) -> Vec<Recorded> {
+    let path = |worker: WorkerId| execution.runtime().worker(worker).path.clone();
+    let recorded = execution.choices().iter().map(|choice| match *choice {
+        Choice::Step { worker, kind, site } => Recorded::Step { worker: path(worker), kind, site },
+        Choice::Timeout { worker } => Recorded::Timeout { worker: path(worker) },
+        Choice::Value { value, bound } => Recorded::Value { value: value.into(), bound: bound.into() },
+    });
+    recorded.collect()
+}
+
+/// Schedules that are minimised: random edits of the schedules of every example, after a part that is followed exactly,
+/// and up to some weight. They weigh the same, too.
+#[test]
+fn edited_schedules_do_not_depend_on_leases() {
+    let mut rng = ChoiceRng::new(Iteration { seed: 3, index: 0 });
+    let mut under_leases = 0;
+    for expected in examples::index() {
+        let artifact = expected.artifact();
+        guest::with(&artifact, &expected.test, &settings(), |execution| {
+            for index in 0..iterations().div_ceil(2) {
+                let (random, iteration) = (Box::new(RandomWalk::default()), Iteration { seed: 7, index });
+                execution.run(random, iteration).unwrap();
+                let mut preference = Preference::of(&recorded(execution));
+                preference.segments.retain(|_| rng.below(4) > 0);
+                let preference = Arc::new(preference);
+                let choices = execution.choices();
+                let start = rng.below(1 + choices.len() as u64 / 2) as usize;
+                let start: Vec<Decision> = choices[..start].iter().map(|choice| (*choice).into()).collect();
+                let mut of = |leases, max: Option<Weight>| {
+                    let guided = Guided::new(preference.clone());
+                    let guided = match max {
+                        None => guided.after(start.clone()),
+                        Some(max) => guided.up_to(max),
+                    };
+                    let weight = guided.weight();
+                    let course = courses(execution, Box::new(guided), leases, 1);
+                    (course, *weight.lock().unwrap())
+                };
+                let whole = of(Leases::Refused, None).1;
+                let max = Weight { steps: rng.below(whole.steps + 1), ..of(Leases::Refused, Some(whole)).1 };
+                for max in [None, Some(max)] {
+                    let refused = of(Leases::Refused, max);
+                    assert!(refused == of(Leases::SomeRefused, max), "{} {index}", expected.test);
+                    assert!(refused == of(Leases::Given, max), "{} {index}", expected.test);
+                }
+            }
+            under_leases += execution.machine_mut().lease_mut().steps_made;
+        });
+    }
+    assert!(under_leases > 10_000, "{under_leases}");
 }
 
 /// Two workers that access memory for longer than strategies with chess-fair go without random windows.

@@ -148,6 +148,7 @@ fn a_rehearsal_leaves_nothing_to_compile() {
         explore: false,
         bugs_max: 1,
         check_determinism: false,
+        island: None,
         unit: None,
         steer: false,
         jobs: 1,

@@ -46,6 +46,7 @@ fn budget(jobs: usize) -> Budget {
         explore: false,
         bugs_max: u64::MAX,
         check_determinism: false,
+        island: None,
         unit: None,
         steer: true,
         jobs,

@@ -122,6 +122,11 @@ fn merged_reports_are_those_of_the_single_run() {
             &["--seed", "1", "-i", "40", "-s", "round-robin:100", "--detect", "lock-order"],
         ),
         (case("rounds"), &["--seed", "1", "-i", "60", "--races", "warn", "--check-determinism"]),
+        (
+            example("account"),
+            &["--seed", "5", "-i", "115", "-s", "q-learning", "--island", "10", "--explore"],
+        ),
+        (example("lost_wakeup"), &["--seed", "3", "-i", "60", "-s", "feedback", "--island", "7"]),
     ];
     for (module, options) in cases {
         let options = [options, &quick[..]].concat();
@@ -133,6 +138,26 @@ fn merged_reports_are_those_of_the_single_run() {
         for of in [1, 2, 3, 8] {
             check(module, &options, of, &single);
         }
+    }
+}
+
+/// Islands are the same for any number of jobs. One that is long enough is the whole run, and what an iteration does
+/// depends on what was learnt before it in its island alone.
+#[test]
+fn islands_begin_anew() {
+    let of = |strategy: &str, options: &[&str]| {
+        let all = ["--seed", "5", "--explore", "--no-shrink", "--no-experiments", "-s", strategy];
+        timeless(&single(&example("account"), &[&all[..], options].concat()).0)
+    };
+    for strategy in ["q-learning", "greedy", "feedback", "portfolio:[random,feedback]"] {
+        let whole = of(strategy, &["-i", "60"]);
+        assert_eq!(of(strategy, &["-i", "60", "--island", "60"]), whole, "{strategy}");
+        let islands = of(strategy, &["-i", "60", "--island", "9", "-j", "1"]);
+        assert_ne!(islands, whole, "{strategy}");
+        assert_eq!(of(strategy, &["-i", "60", "--island", "9", "-j", "3"]), islands, "{strategy}");
+        let one =
+            |options: &[&str]| of(strategy, &[&["--iterations-from", "45", "-i", "1"], options].concat());
+        assert_eq!(one(&["--island", "9"]), one(&["--island", "15"]), "{strategy}");
     }
 }
 
@@ -254,6 +279,17 @@ fn refusals() {
         (&["-s", "dpor"][..], "dpor is a search, whose executions have no numbers"),
         (&["-s", "q-learning"], "q-learning learns from one iteration for the next"),
         (&["-s", "portfolio:[random,feedback]"], "learns from one iteration for the next"),
+        (&["-s", "random", "--island", "5"], "--island is for strategies that learn"),
+        (&["-s", "dfs", "--island", "5"], "--island is for strategies that learn"),
+        (
+            &["-s", "q-learning", "--island", "5", "--iterations-from", "7"],
+            "islands of 5 iterations begin at multiples of 5",
+        ),
+        (&["-s", "greedy", "--island", "10", "-i", "70", "--shard", "1/8"], "in islands of 10 are too few"),
+        (
+            &["-s", "greedy", "--island", "10", "--heap-points", "shared"],
+            "--island: with --heap-points shared",
+        ),
         (&["-t", "3"], "cannot be used with"),
         (&["--dir", "."], "--dir: what an iteration finds in a directory of the host depends"),
         (&["--shard", "1/9", "-i", "8"], "--shard 1/9: 8 iterations are too few for this number of parts"),

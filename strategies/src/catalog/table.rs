@@ -68,7 +68,7 @@ this page is generated from `src/catalog` (`COYOTE_BLESS=1 cargo test -p coyote-
 ## Samplers
 
 Each is asked at every choice of an execution (trait `Strategy`). An iteration is a function of the seed
-and its number alone, unless the strategy learns; those that learn cannot be sharded.
+and its number alone, unless the strategy learns; those that learn are sharded by `--island`.
 
 {samplers}
 While other workers can run, a pending timeout that may fire does so at one choice in 16, under every sampler alike;

@@ -8,7 +8,7 @@
 use crate::paths::{Paths, WorkerPath};
 use crate::sample::replay::Recorded;
 use crate::search::bounding::{Cost, Last};
-use crate::{Decision, Event, Iteration, Pick, RandomWalk, Strategy, Summary, View, WorkerId};
+use crate::{Decision, Event, Iteration, Operation, Pick, RandomWalk, Strategy, Summary, View, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -122,6 +122,8 @@ pub struct Guided {
     made: usize,
     preference: Arc<Preference>,
     at: usize,
+    /// The worker of the segment at `at`, once it is known.
+    worker: Option<WorkerId>,
     tail: Tail,
     paths: Paths,
     /// Steps executed, timeouts fired and values chosen, by worker.
@@ -144,6 +146,7 @@ impl Guided {
             made: 0,
             preference,
             at: 0,
+            worker: None,
             tail: Tail::Default,
             paths: Paths::default(),
             steps: Vec::new(),
@@ -177,10 +180,15 @@ impl Guided {
         self.result.clone()
     }
 
-    /// The worker with this path, also if no worker created it.
-    fn find(&self, path: &WorkerPath, view: &View) -> Option<WorkerId> {
-        let mut all = (0..view.workers.len() as u32).map(WorkerId);
-        self.paths.find(path).or_else(|| all.find(|worker| self.paths.path(*worker) == *path))
+    /// The worker of the present segment, also if no worker created it.
+    fn worker(&mut self, view: &View) -> Option<WorkerId> {
+        if self.worker.is_none() {
+            let path = self.preference.segments.get(self.at)?.worker();
+            let mut all = (0..view.workers.len() as u32).map(WorkerId);
+            let not_created = || all.find(|worker| self.paths.path(*worker) == *path);
+            self.worker = self.paths.find(path).or_else(not_created);
+        }
+        self.worker
     }
 
     fn is_too_heavy(&self) -> bool {
@@ -188,9 +196,9 @@ impl Guided {
     }
 
     fn preferred(&mut self, view: &View) -> Option<Pick> {
-        while let Some(segment) = self.preference.segments.get(self.at) {
-            let worker = self.find(segment.worker(), view);
-            match (segment, worker) {
+        while self.at < self.preference.segments.len() {
+            let worker = self.worker(view);
+            match (&self.preference.segments[self.at], worker) {
                 (Segment::Run { until, .. }, Some(worker))
                     if executed(&self.steps, worker) < *until && view.can_step(worker) =>
                 {
@@ -201,7 +209,7 @@ impl Guided {
                 {
                     return Some(Pick::Timeout(worker));
                 }
-                _ => self.at += 1,
+                _ => (self.at, self.worker) = (self.at + 1, None),
             }
         }
         None
@@ -216,19 +224,46 @@ impl Guided {
         let lowest = || view.enabled.iter().copied().min_by_key(|worker| self.paths.path(*worker));
         running.or_else(lowest).map(Pick::Step).or_else(|| Some(Pick::Timeout(*view.timeouts.first()?)))
     }
+
+    /// For how many choices the running worker continues, if it stays enabled.
+    fn goes_on_for(&self, running: WorkerId) -> u64 {
+        if self.made < self.path.len() {
+            let same = |decision: &&Decision| **decision == Decision::Pick(Pick::Step(running));
+            return self.path[self.made..].iter().take_while(same).count() as u64;
+        }
+        match self.preference.segments.get(self.at) {
+            Some(Segment::Run { until, .. }) if self.worker == Some(running) => {
+                until.saturating_sub(executed(&self.steps, running))
+            }
+            None if matches!(self.tail, Tail::Default) => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    /// The number of steps without a switch until the iteration weighs too much.
+    fn steps_allowed(&self) -> u64 {
+        let but_steps = |weight: Weight| Weight { steps: 0, ..weight };
+        match self.weight_max {
+            Some(max) if but_steps(self.weight) == but_steps(max) => {
+                max.steps.saturating_sub(self.weight.steps)
+            }
+            _ => u64::MAX,
+        }
+    }
 }
 
+/// The count of a worker.
 fn executed(steps: &[u64], worker: WorkerId) -> u64 {
     steps.get(worker.index()).copied().unwrap_or(0)
 }
 
-/// Increments the count of a worker, and returns its previous value.
-fn count(counts: &mut Vec<u64>, worker: WorkerId) -> u64 {
+/// Adds to the count of a worker, and returns its previous value.
+fn count(counts: &mut Vec<u64>, worker: WorkerId, more: u64) -> u64 {
     if counts.len() <= worker.index() {
         counts.resize(worker.index() + 1, 0);
     }
-    counts[worker.index()] += 1;
-    counts[worker.index()] - 1
+    counts[worker.index()] += more;
+    counts[worker.index()] - more
 }
 
 impl Strategy for Guided {
@@ -247,7 +282,7 @@ impl Strategy for Guided {
 
     fn begin(&mut self, iteration: Iteration) {
         self.made = 0;
-        self.at = 0;
+        (self.at, self.worker) = (0, None);
         self.paths.reset();
         self.steps.clear();
         self.timeouts.clear();
@@ -271,16 +306,31 @@ impl Strategy for Guided {
         self.made += 1;
         self.weight.add(pick, self.last, view);
         match pick {
-            Pick::Step(worker) => count(&mut self.steps, worker),
-            Pick::Timeout(worker) => count(&mut self.timeouts, worker),
+            Pick::Step(worker) => count(&mut self.steps, worker, 1),
+            Pick::Timeout(worker) => count(&mut self.timeouts, worker, 1),
         };
         self.last = self.last.then(pick);
         (!self.is_too_heavy()).then_some(pick)
     }
 
+    fn quiet(&self, worker: WorkerId, _view: &View, _watched: &mut Vec<(u64, u32)>) -> u64 {
+        if self.last.pick != Some(Pick::Step(worker)) {
+            return 0;
+        }
+        self.goes_on_for(worker).min(self.steps_allowed())
+    }
+
+    fn goes_on(&mut self, worker: WorkerId, operations: &[Operation], _view: &View) -> bool {
+        let steps = operations.len() as u64;
+        self.made += operations.len();
+        count(&mut self.steps, worker, steps);
+        self.weight.steps += steps;
+        true
+    }
+
     fn value(&mut self, bound: u64, view: &View) -> Option<u64> {
         let worker = self.last.running.unwrap_or(WorkerId(0));
-        let nth = count(&mut self.values, worker);
+        let nth = count(&mut self.values, worker, 1);
         let value = match self.path.get(self.made) {
             Some(Decision::Value(value)) => (*value < bound).then_some(*value)?,
             Some(Decision::Pick(_)) => return None,

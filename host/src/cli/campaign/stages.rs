@@ -191,18 +191,22 @@ impl Stage {
         }
         let cannot = || format!("cannot make {}", next.display());
         let ended = self.ended(place)?;
-        let aside = tempfile::tempdir_in(place.directory.join(STAGES)).with_context(cannot)?;
+        // Nobody else has the lock: what is there is of a process that was killed.
+        let aside = place.directory.join(STAGES).join(format!(".after-{}", self.number));
+        if aside.is_dir() {
+            fs::remove_dir_all(&aside).with_context(cannot)?;
+        }
+        fs::create_dir(&aside).with_context(cannot)?;
         let parts = self.parts_of_next(place, ended)?;
         let mut hashes = String::new();
         for (number, part) in parts.iter().enumerate() {
-            let path = aside.path().join((number + 1).to_string()).with_extension(LEFT);
+            let path = aside.join((number + 1).to_string()).with_extension(LEFT);
             part.write_part(&path)?;
             hashes += &format!("{}\n", hash_of(&path)?);
         }
         let text = format!("{hashes}{}\n", blake3::hash(hashes.as_bytes()).to_hex());
-        fs::write(aside.path().join(PARTS), text).with_context(cannot)?;
-        open_to_others(aside.path()).with_context(cannot)?;
-        fs::rename(aside.keep(), &next).with_context(cannot)?;
+        fs::write(aside.join(PARTS), text).with_context(cannot)?;
+        fs::rename(&aside, &next).with_context(cannot)?;
         Ok(true)
     }
 
@@ -234,20 +238,6 @@ fn parts_of(text: &str) -> Option<Vec<Option<String>>> {
     let (hashes, of_hashes) = lines.split_at(last);
     let is_whole = blake3::hash(hashes.as_bytes()).to_hex().as_str() == of_hashes;
     is_whole.then(|| hashes.lines().map(|hash| Some(hash.to_string())).collect())
-}
-
-/// Lets others read a directory that was made for one user alone; the umask still applied to its files.
-#[cfg(unix)]
-fn open_to_others(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // As the directory around it.
-    let around = directory.parent().map(fs::metadata).transpose()?.map_or(0o700, |around| around.mode());
-    fs::set_permissions(directory, fs::Permissions::from_mode(around))
-}
-
-#[cfg(not(unix))]
-fn open_to_others(_directory: &Path) -> std::io::Result<()> {
-    Ok(())
 }
 
 /// Creates what a campaign of a search needs.

@@ -66,7 +66,7 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     if let Some(answer) = failures::before(way, &mut call) {
         return Ok(answer.errno());
     }
-    if guest.data().scheduler.runtime.files.follow_crashes() {
+    if guest.data().takes_call_stacks {
         let stack = original_stack(&WasmBacktrace::force_capture(&*guest), guest.data());
         guest.data_mut().scheduler.runtime.call_stack = Some(stack.into());
     }

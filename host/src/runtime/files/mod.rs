@@ -241,11 +241,6 @@ impl Files {
         matches!(self.table.open.get(&descriptor), Some(Open::Stream(_)))
     }
 
-    /// Whether it is recorded what a crash would leave.
-    pub fn follow_crashes(&self) -> bool {
-        self.disk.is_some()
-    }
-
     /// A hash of the state, without the bound on space.
     pub fn digest(&self) -> u128 {
         let tree = self.tree.digest.get_or_init(|| {

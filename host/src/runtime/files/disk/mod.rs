@@ -76,7 +76,7 @@ pub struct Origin {
     pub worker: Option<WorkerId>,
     /// Number of steps executed, including its own.
     pub step: u64,
-    /// The stack of the call, innermost first.
+    /// The stack of the call, innermost first; empty if nobody asked for it.
     pub stack: Arc<[Location]>,
 }
 
