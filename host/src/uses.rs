@@ -23,6 +23,8 @@ pub struct Uses {
     pub rayon: bool,
     /// The module contains functions of a C library that print.
     pub prints: bool,
+    /// The module contains functions for atomic objects that no instruction accesses as a whole.
+    pub large_atomics: bool,
 }
 
 /// Libraries that ask for the number of processors, which the target does not provide, and would therefore use one
@@ -33,6 +35,9 @@ const POOLS: [(&str, &str); 2] =
 /// Parts of the mangled names of tokio's functions that count polls, or say when there is one. A poll that is postponed
 /// has begun for tokio, and its task is scheduled once more.
 const COUNTS_OF_POLLS: [&str; 3] = ["RuntimeMetrics", "_before_task_poll", "_after_task_poll"];
+
+/// The beginning of the names of our C library's functions for large atomic objects.
+const LARGE_ATOMICS: &str = "__coyote_atomic_";
 
 /// Enough threads for concurrency.
 const THREADS: u32 = 2;
@@ -83,6 +88,7 @@ impl Uses {
         self.counts_polls |= of_tokio && COUNTS_OF_POLLS.iter().any(|part| function.contains(part));
         self.rayon |= function.contains(POOLS[1].0);
         self.prints |= prints().is_match(function);
+        self.large_atomics |= function.starts_with(LARGE_ATOMICS) && !function.ends_with("is_lock_free");
     }
 
     /// Environment variables for the guest, except those that the user has set.

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Reports")]
+#[command(next_help_heading = Self::HEADING)]
 pub struct ReportArgs {
     /// What is printed
     #[arg(long, value_parser = formats(), default_value = "text", value_name = "FORMAT")]
@@ -63,6 +63,9 @@ fn formats() -> impl TypedValueParser<Value = &'static RendererEntry> {
 }
 
 impl ReportArgs {
+    /// The heading of these options in the help.
+    pub const HEADING: &str = "Reports";
+
     /// How a found bug is processed.
     ///
     /// # Errors

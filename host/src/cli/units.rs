@@ -22,8 +22,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Options that cannot be combined with a part of the iterations.
-const OTHERS: [&str; 7] =
-    ["iteration", "resume", "confirm", "timeout", "total_timeout", "max_bugs", "fault_sweep"];
+const OTHERS: [&str; 8] =
+    ["iteration", "resume", "confirm", "timeout", "total_timeout", "max_bugs", "fault_sweep", "regressions"];
 
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Parts of a run (docs/scale.md)")]

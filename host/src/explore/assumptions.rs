@@ -72,6 +72,9 @@ fn of_points(plan: &Plan, uses: Uses) -> Vec<String> {
     {
         assumptions.push("no races in the functions left out".into());
     }
+    if plan.settings.weak_memory() && uses.large_atomics {
+        assumptions.push("no stale reads of atomic objects of more than 8 bytes, or misaligned ones".into());
+    }
     if !plan.settings.faults.has(FaultClass::Poll) && uses.tokio {
         assumptions.push(ONE_ORDER_OF_POLLS.into());
     }
@@ -112,6 +115,13 @@ pub(super) fn assumptions(
     resumed: Option<&Resumed>,
     seen: &Seen,
 ) -> Vec<String> {
+    let mut assumptions = of_search(plan, &result.subject.strategy, seen);
+    assumptions.extend(of_result(plan, result, resumed));
+    assumptions
+}
+
+/// The assumptions that follow from how a search is made.
+pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
     let uses = Uses::of(&plan.artifact.original);
@@ -130,14 +140,8 @@ pub(super) fn assumptions(
     if plan.artifact.has_other_references() {
         assumptions.push("references to other things than functions are equal".into());
     }
-    if plan.settings.limits.fail_on_steps_max
-        || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)
-        || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
-    {
-        assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
-    }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
-    assumptions.extend(of_rounds(plan, &result.subject.strategy, seen).into_iter().map(String::from));
+    assumptions.extend(of_rounds(plan, strategy, seen).into_iter().map(String::from));
     assumptions.extend(of_orderings(plan, false));
     if plan.settings.detectors.misses_races(plan.artifact) {
         let how = if plan.settings.weak_memory() { "" } else { ", which --races bug looks for" };
@@ -146,6 +150,18 @@ pub(super) fn assumptions(
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");
     if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());
+    }
+    assumptions
+}
+
+/// The assumptions that follow from what a search met.
+pub(super) fn of_result(plan: &Plan, result: &TestResult, resumed: Option<&Resumed>) -> Vec<String> {
+    let mut assumptions = Vec::new();
+    if plan.settings.limits.fail_on_steps_max
+        || result.bugs.iter().any(|b| b.bug.kind == BugKind::MaxSteps)
+        || resumed.is_some_and(|resumed| resumed.done.has(BugKind::MaxSteps))
+    {
+        assumptions.push(format!("executions of at most {} steps", plan.settings.limits.unfair_steps_max));
     }
     if result.incidents.asked_random && !plan.settings.faults.has(FaultClass::Seed) {
         assumptions.push(ONE_STREAM.into());

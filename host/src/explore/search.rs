@@ -7,7 +7,7 @@
 //! When a search stops early, its remaining work is written to a file. This also happens now and then during the search
 //! (`checkpoints`), so that little is lost if the process is killed.
 
-use super::assumptions::assumptions;
+use super::assumptions::{assumptions, of_result, of_search};
 use super::checkpoints::Checkpoints;
 use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
@@ -362,11 +362,12 @@ impl Job<'_> {
     }
 }
 
-/// Adds what follows from all results of a campaign's units together.
+/// Adds what follows from all results of a campaign's units together. What follows from how each of them searched is in
+/// them.
 pub fn complete(plan: &Plan, result: &mut TestResult) {
     let settings = plan.settings.in_search(plan.artifact);
-    let assumptions = assumptions(&plan.with(&settings), result, None, &Seen::default());
-    result.search.iter_mut().for_each(|search| search.assumptions.clone_from(&assumptions));
+    let assumptions = of_result(&plan.with(&settings), result, None);
+    result.search.iter_mut().for_each(|search| search.assumptions.extend(assumptions.clone()));
 }
 
 /// Puts the result together, and writes the remaining work to disk.
@@ -422,7 +423,10 @@ fn conclude(
         counts,
         exhausted,
         estimate: state.estimate.filter(|_| !exhausted),
-        assumptions: assumptions(plan, &result, state.resumed.as_ref(), &shared.seen),
+        assumptions: match plan.budget.unit {
+            None => assumptions(plan, &result, state.resumed.as_ref(), &shared.seen),
+            Some(_) => of_search(plan, name, &shared.seen),
+        },
         frontier,
         cut,
         open_units: 0,

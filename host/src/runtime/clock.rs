@@ -2,13 +2,13 @@
 
 use coyote_strategies::{Access, Class, Effect, WorkerId};
 
-/// When a pending timeout may fire; it is always among the earliest ones.
+/// When a pending timeout may fire: see [`Clock::next`].
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Timers {
-    /// Whenever it is the earliest: any worker may take as long as it likes for any step.
+    /// Whenever it is among the next ones: any worker may take as long as it likes for any step.
     #[default]
     Any,
     /// When no worker can do anything else.
@@ -56,6 +56,9 @@ pub const REALTIME_NS: u64 = 946_684_800_000_000_000;
 const READ_NS: u64 = 1_000;
 const PATIENCE: u32 = 64;
 const DOUBLINGS: u32 = 30;
+
+/// The deadline of a timeout whose time had passed before it began.
+const PASSED_NS: u64 = 0;
 
 /// A deadline that never comes: 146 years. Libraries limit timeouts that they cannot represent to some 290 years. Less
 /// of that is left if the deadline is a time of the real-time clock.
@@ -140,9 +143,9 @@ impl Clock {
         }
     }
 
-    /// Starts a timeout after this span, unless it would never come.
+    /// Starts a timeout after this span, unless it would never come. Without a span, its time has passed already.
     pub fn start(&mut self, worker: WorkerId, handle: u32, span_ns: u64) {
-        let deadline = self.now_ns.saturating_add(span_ns);
+        let deadline = if span_ns == 0 { PASSED_NS } else { self.now_ns.saturating_add(span_ns) };
         if deadline < FOREVER_NS {
             let at = self.deadlines.partition_point(|other| *other < (deadline, handle));
             self.deadlines.insert(at, (deadline, handle));
@@ -166,11 +169,23 @@ impl Clock {
         !self.deadlines.is_empty()
     }
 
-    /// The workers whose timeouts end at the earliest time of all pending ones, by the guest's handles.
+    /// The workers whose timeouts may be the next to fire, by their deadlines and then by the guest's handles: those whose
+    /// time has come, in any order, since time does not move then; else those that end first. If timers are ordered, those
+    /// whose time has come by reads of the clock fire in the order of their ends: sleeps put workers in order.
     #[inline]
-    pub fn earliest(&self) -> &[WorkerId] {
-        let tied = |first: &(u64, u32)| self.deadlines.iter().take_while(|other| other.0 == first.0).count();
-        &self.sleepers[..self.deadlines.first().map_or(0, tied)]
+    pub fn next(&self, timers: Timers) -> &[WorkerId] {
+        let Some((first, _)) = self.deadlines.first() else { return &[] };
+        let until = |deadline: u64| self.deadlines.partition_point(|other| other.0 <= deadline);
+        let count = match timers {
+            _ if *first > self.now_ns => until(*first),
+            Timers::Any => until(self.now_ns),
+            Timers::Ordered => {
+                let passed = until(PASSED_NS);
+                let next = self.deadlines.get(passed).filter(|next| next.0 <= self.now_ns);
+                next.map_or(passed, |next| until(next.0))
+            }
+        };
+        &self.sleepers[..count]
     }
 
     /// Whether the time of the earliest pending timeouts has come by reads of the clock.
@@ -178,11 +193,12 @@ impl Clock {
         self.deadlines.first().is_some_and(|deadline| deadline.0 <= self.now_ns)
     }
 
-    /// Fires the worker's timeout, which must be among the earliest: time moves to its deadline.
+    /// Fires the worker's timeout, which must be among the next ones: time moves to its deadline.
     pub fn fire(&mut self, worker: WorkerId) {
-        let is_earliest = self.earliest().contains(&worker);
-        assert!(is_earliest, "this is a bug in coyote-wasm: the timeout is not among the earliest");
-        let deadline = self.deadlines[0].0;
+        // More may be next than if timers are ordered.
+        let is_next = self.next(Timers::Any).contains(&worker);
+        assert!(is_next, "this is a bug in coyote-wasm: the timeout is not among the next ones");
+        let deadline = self.deadline(worker).expect("it is pending");
         self.now_ns = self.now_ns.max(deadline);
         if self.fired[0] != Some(deadline) {
             self.fired = [Some(deadline), self.fired[0]];
@@ -190,14 +206,20 @@ impl Clock {
         self.cancel(worker);
     }
 
-    /// The accesses of the clock by any of the earliest timeouts when it fires. They commute with each other, since time
-    /// moves to their common end, and neither with those that end at another time nor with other accesses of the clock.
-    pub fn accesses_of_timeouts(&self) -> impl Iterator<Item = Access> + use<> {
+    fn deadline(&self, worker: WorkerId) -> Option<u64> {
+        let at = self.sleepers.iter().position(|sleeper| *sleeper == worker)?;
+        Some(self.deadlines[at].0)
+    }
+
+    /// The accesses of the clock by the worker's timeout, which is among the next ones, when it fires. Timeouts that end at
+    /// the same time commute, since time moves to their common end; one does not commute with the last one before it that
+    /// ends at another time, nor with other accesses of the clock.
+    pub fn accesses_of_timeout(&self, worker: WorkerId) -> impl Iterator<Item = Access> + use<> {
         let time = |deadline: u64| 1 + deadline;
-        let next = self.deadlines.first().map(|deadline| deadline.0);
-        let before = if self.fired[0] == next { self.fired[1] } else { self.fired[0] };
+        let own = self.deadline(worker);
+        let before = if self.fired[0] == own { self.fired[1] } else { self.fired[0] };
         let all =
-            [(Effect::Await, Some(0)), (Effect::Read, next.map(time)), (Effect::Await, before.map(time))];
+            [(Effect::Await, Some(0)), (Effect::Read, own.map(time)), (Effect::Await, before.map(time))];
         all.into_iter().filter_map(|(effect, object)| Some(Access::new(Class::Clock, effect, object?)))
     }
 
@@ -218,10 +240,14 @@ impl Clock {
         (*now_ns, [*reads, *patient_reads], *reader)
     }
 
-    /// Pending timeouts as spans from now, for the fingerprint. Those of timeouts that are due wrap around: which of them
-    /// comes first depends on when they would have come.
+    /// Pending timeouts as spans from now, for the fingerprint. Those of timeouts whose time has come wrap around: which of
+    /// them comes first may depend on when they would have come. No span is as long as that of one whose time had passed.
     pub fn relative(&self) -> impl Iterator<Item = (u64, WorkerId)> {
-        let spans = self.deadlines.iter().map(|(deadline, _)| deadline.wrapping_sub(self.now_ns));
+        let span = |deadline: u64| match deadline {
+            PASSED_NS => 1 << 63,
+            _ => deadline.wrapping_sub(self.now_ns),
+        };
+        let spans = self.deadlines.iter().map(move |(deadline, _)| span(*deadline));
         spans.zip(self.sleepers.iter().copied())
     }
 }
@@ -239,12 +265,46 @@ mod tests {
                 let span = if n == 2 { 9 } else { 5 };
                 clock.start(WorkerId(n), 7 - n, span);
             }
-            assert_eq!(clock.earliest(), [WorkerId(1), WorkerId(0)], "{order:?}");
-            clock.fire(WorkerId(0));
-            assert_eq!((clock.earliest(), clock.now_ns()), (&[WorkerId(1)][..], 5), "{order:?}");
-            assert!(clock.cancel(WorkerId(1)) && !clock.cancel(WorkerId(1)));
-            assert_eq!(clock.earliest(), [WorkerId(2)]);
+            for timers in [Timers::Any, Timers::Ordered] {
+                let mut clock = clock.clone();
+                assert_eq!(clock.next(timers), [WorkerId(1), WorkerId(0)], "{order:?}");
+                clock.fire(WorkerId(0));
+                assert_eq!((clock.next(timers), clock.now_ns()), (&[WorkerId(1)][..], 5), "{order:?}");
+                assert!(clock.cancel(WorkerId(1)) && !clock.cancel(WorkerId(1)));
+                assert_eq!(clock.next(timers), [WorkerId(2)]);
+            }
         }
+    }
+
+    /// Who is late fires in any order, and before time goes on.
+    #[test]
+    fn timeouts_whose_time_has_come() {
+        let mut clock = Clock::default();
+        // One that ends at 5,000, two at 3,000, one at 90,000,000.
+        for (n, span) in [(1, 5_000), (2, 3_000), (3, 3_000), (4, 90_000_000)] {
+            clock.start(WorkerId(n), n, span);
+        }
+        assert_eq!(clock.next(Timers::Any), [WorkerId(2), WorkerId(3)]);
+        while clock.now_ns() < 5_000 {
+            clock.read_ns(WorkerId(0), Timers::Any);
+        }
+        let now = clock.now_ns();
+        assert_eq!(clock.next(Timers::Any), [2, 3, 1].map(WorkerId));
+        assert_eq!(clock.next(Timers::Ordered), [2, 3].map(WorkerId));
+        clock.start(WorkerId(5), 5, 0);
+        assert_eq!(clock.next(Timers::Any), [5, 2, 3, 1].map(WorkerId));
+        assert_eq!(clock.next(Timers::Ordered), [5, 2, 3].map(WorkerId));
+        clock.fire(WorkerId(1));
+        assert_eq!((clock.next(Timers::Any), clock.now_ns()), (&[5, 2, 3].map(WorkerId)[..], now));
+        for late in [2, 3, 5] {
+            clock.fire(WorkerId(late));
+        }
+        assert_eq!(
+            (clock.next(Timers::Any), clock.next(Timers::Ordered)),
+            (&[WorkerId(4)][..], &[WorkerId(4)][..])
+        );
+        clock.fire(WorkerId(4));
+        assert_eq!((clock.next(Timers::Any), clock.now_ns()), (&[][..], 90_000_000));
     }
 
     /// A loop that waits for a deadline comes to it in few rounds, and not much later.
@@ -279,6 +339,6 @@ mod tests {
         clock.fire(WorkerId(2));
         assert_eq!(clock.now_ns(), FOREVER_NS - 1);
         clock.start(WorkerId(3), 3, 1);
-        assert_eq!(clock.earliest(), []);
+        assert_eq!(clock.next(Timers::Any), []);
     }
 }

@@ -148,12 +148,12 @@ impl Runtime {
         }
     }
 
-    /// Fires the pending timeout of this worker, which must be among the earliest.
+    /// Fires the pending timeout of this worker, which must be among the next ones.
     pub fn fire(&mut self, id: WorkerId) {
         self.stream.begin_step(None);
         self.count_fired(id);
         if self.footprint.recording {
-            self.clock.accesses_of_timeouts().for_each(|access| self.footprint.add(access));
+            self.clock.accesses_of_timeout(id).for_each(|access| self.footprint.add(access));
         }
         self.clock.fire(id);
         if self.worker(id).atomic_depth > 0 {

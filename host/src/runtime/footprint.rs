@@ -315,7 +315,7 @@ impl Runtime {
             if let Request::Lock { lock, .. } = worker.request {
                 add(lock.place().class, Effect::Read, lock.place().address);
             }
-            into.extend(self.clock.accesses_of_timeouts());
+            into.extend(self.clock.accesses_of_timeout(id));
             if let Request::Socket { .. } | Request::Poll { .. } = worker.request {
                 into.push(Internal::Wait(worker.key).access(Effect::Write));
             }

@@ -51,13 +51,13 @@ impl Runtime {
     /// The workers whose timeouts may fire now.
     #[inline]
     pub fn timeouts(&self) -> &[WorkerId] {
-        let earliest = self.clock.earliest();
+        let next = self.clock.next(self.timers);
         let may = match self.timers {
-            _ if earliest.is_empty() => false,
+            _ if next.is_empty() => false,
             Timers::Any => true,
             Timers::Ordered => self.clock.is_due() || self.all_idle() || self.steps_to_wait() == 0,
         };
-        if may { earliest } else { &[] }
+        if may { next } else { &[] }
     }
 
     /// Number of accesses that the running worker can execute before a timeout may fire that may not fire now.

@@ -200,9 +200,16 @@ fn what_goes_wrong() {
         (&["-s", "dpor", "-t", "5"], "--timeout: a campaign of a search"),
         (&["-s", "dpor", "--resume", "f"], "--resume: a campaign of a search"),
         (&["-s", "dpor", "--unit-steps", "5"], "--unit-steps: give it before the module"),
-        (&["-s", "q-learning"], "q-learning learns from one iteration for the next"),
+        (&["-s", "q-learning"], "give --island N, and it begins anew every N iterations"),
         (&["--dir", "."], "cannot be divided; give --preload instead"),
         (&["--jobs", "2"], "--jobs: give it to `coyote-wasm campaign work`"),
+        (&["--test-threads", "2"], "--test-threads: give --jobs to `coyote-wasm campaign work`"),
+        (&["--format", "json"], "--format: give it to `coyote-wasm campaign report`"),
+        (&["-s", "dpor", "--page"], "--page: give it to `coyote-wasm campaign report`"),
+        (&["-o", "out"], "--outdir: give it to `coyote-wasm campaign report`"),
+        (&["--quiet"], "--quiet: give it to `coyote-wasm campaign report`"),
+        (&["--list"], "--list: run `coyote-wasm test` with it"),
+        (&["-s", "dfs", "--regressions", "kept"], "--regressions: a campaign tries no kept traces"),
         (&["-i", "1"], "1 iterations are too few for this number of parts"),
     ] {
         let line = [&["campaign", "new", "d", "--units", "2", "racy_counter.wasm"], options].concat();

@@ -152,6 +152,7 @@ fn new(args: &New) -> Result<Exit> {
     if let Some(steps) = args.unit_steps.filter(|_| !of_search) {
         bail!("--unit-steps {steps}: only searches have it; a unit of a sampler is a number of iterations");
     }
+    campaign.check_heeded()?;
     // Refuses now what `test` would refuse.
     super::test::check_unit(&campaign.parsed(module)?)?;
     let directory = &args.directory;

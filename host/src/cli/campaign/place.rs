@@ -1,11 +1,12 @@
 //! The directory of a campaign.
 
+use crate::cli::report_args::ReportArgs;
 use crate::cli::units::WHOLE;
 use crate::exit::Exit;
 use crate::units::FileError;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args as _, Command};
+use clap::{Arg, ArgMatches, Args as _, Command};
 use coyote_strategies::search::is_search;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -27,6 +28,21 @@ pub const FAILED: &str = "failed";
 const FAILURES_MAX: usize = 3;
 /// How often a worker checks the process of its unit.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Options for bugs, which [`Campaign::on_bugs`] hands on.
+const ON_BUGS: &[&str] = &["no_shrink", "shrink_time", "no_experiments"];
+/// Options of reports that have other headings.
+const REPORTED: &[&str] = &["quiet", "nocapture"];
+/// Other options of `test` without effect on units, and what to do instead.
+const NOT_IN_CAMPAIGNS: &[(&str, &str)] = &[
+    ("list", "run `coyote-wasm test` with it"),
+    ("regressions", "a campaign tries no kept traces: run `coyote-wasm test` with it"),
+    (
+        "test_threads",
+        "give --jobs to `coyote-wasm campaign work`, whose machines may have other numbers of cores",
+    ),
+    ("fail_fast", "the units of a campaign explore all its tests"),
+];
 
 /// What the campaign executes.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +94,31 @@ impl Campaign {
             bail!("--{option}: a campaign of a search begins at the start, and ends when nothing is left");
         }
         Ok(of_search)
+    }
+
+    /// Refuses options that no unit would heed.
+    ///
+    /// # Errors
+    /// Says where the option belongs.
+    pub fn check_heeded(&self) -> Result<()> {
+        let line = ["test", "--no-config", &*self.module].into_iter();
+        let parsed = parse(line.chain(self.arguments.iter().map(String::as_str)))?;
+        let command = crate::cli::test::Args::augment_args(Command::new("test"));
+        let given = |option: &&Arg| {
+            parsed.try_contains_id(option.get_id().as_str()).is_ok()
+                && parsed.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine)
+        };
+        for option in command.get_arguments().filter(given) {
+            let (id, name) = (option.get_id().as_str(), option.get_long().unwrap_or_default());
+            let of_report = option.get_help_heading() == Some(ReportArgs::HEADING);
+            if (of_report || REPORTED.contains(&id)) && !ON_BUGS.contains(&id) {
+                bail!("--{name}: give it to `coyote-wasm campaign report`");
+            }
+            if let Some((_, why)) = NOT_IN_CAMPAIGNS.iter().find(|(name, _)| *name == id) {
+                bail!("--{name}: {why}");
+            }
+        }
+        Ok(())
     }
 
     /// Its options for bugs, which concern the report of all units. `given`: options of the report, which override them.

@@ -58,7 +58,7 @@ pub fn above(states: &BTreeMap<u64, State>, items: &[Item]) -> BTreeSet<u64> {
 }
 
 /// The states of parts that are put together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Joined {
     states: BTreeMap<u64, State>,
     /// The number of the next new state.

@@ -142,20 +142,27 @@ impl Disk {
         self.pending.push(Pending { change, origin });
     }
 
-    /// Makes durable what an `fsync` of a file or a directory covers, or an `fdatasync` with `data_alone`.
+    /// Makes durable what an `fsync` of a file or a directory covers, or an `fdatasync` with `data_alone`. If operations on
+    /// names are ordered, an `fsync` covers those up to the last one that gave a name to the file or took one from it.
     pub(super) fn sync(&mut self, number: Ino, data_alone: bool) {
         let file = |pending: &Pending| pending.change.file() == Some(number);
         let mut durable: BTreeSet<usize> = self.indices(file).collect();
         let queues = self.name_queues();
-        let concerns = |index: &usize| {
-            let mut entries = self.pending[*index].change.entries().iter();
-            entries.any(|(directory, _, what)| {
-                *directory == number || self.model.ordered_names && !data_alone && *what == Some(number)
-            })
-        };
+        let with_names = self.model.ordered_names && !data_alone;
         for queue in queues {
-            let last = queue.iter().rposition(concerns);
-            durable.extend(queue.iter().take(last.map_or(0, |last| last + 1)));
+            let mut last = 0;
+            let mut names: BTreeMap<(Ino, &str), Option<Ino>> = BTreeMap::new();
+            for (nth, index) in queue.iter().enumerate() {
+                for (directory, name, what) in self.pending[*index].change.entries() {
+                    let had = names.insert((*directory, name), *what);
+                    let had = had.unwrap_or_else(|| self.durable_entry(*directory, name));
+                    let names_it = *what == Some(number) || had == Some(number);
+                    if *directory == number || with_names && names_it {
+                        last = nth + 1;
+                    }
+                }
+            }
+            durable.extend(queue.iter().take(last));
         }
         for (index, pending) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             match durable.contains(&index) {
@@ -164,6 +171,14 @@ impl Disk {
             }
         }
         self.forget_unreachable();
+    }
+
+    /// What a name on the disk stands for.
+    fn durable_entry(&self, directory: Ino, name: &str) -> Option<Ino> {
+        match self.nodes.get(&directory)? {
+            Node::Directory { entries, .. } => entries.get(&super::key(name)).copied(),
+            _ => None,
+        }
     }
 
     fn indices(&self, is: impl Fn(&Pending) -> bool) -> impl Iterator<Item = usize> {

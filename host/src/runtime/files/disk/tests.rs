@@ -469,6 +469,29 @@ fn names_in_order_are_those_of_the_journal() {
     assert_eq!((both.runtime.files.crash_ways(), left(0), left(1)), (2, "/a /b /c".into(), "/a /b".into()));
 }
 
+/// With names in order, a sync of a file that has lost its name, by a removal or to another file, makes that durable.
+#[test]
+fn names_that_are_taken_are_those_of_the_journal() {
+    for rename in [false, true] {
+        let mut both = Both::new("none+ext4".parse().unwrap());
+        both.open("/other", 1, 1 << 6);
+        let fd = both.open("/f", 1, 1 << 6);
+        match rename {
+            true => both.serve("path_rename", &[3, 3], &[b"other", b"f"]),
+            false => both.serve("path_unlink_file", &[3], &[b"f"]),
+        };
+        let left = |both: &Both| {
+            let mut files = both.runtime.files.clone();
+            files.crash(0, 0);
+            image(&files).into_keys().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(left(&both), "");
+        both.open("/later", 1, 1 << 6);
+        both.serve("fd_sync", &[fd], &[]);
+        assert_eq!(left(&both), if rename { "/f" } else { "/other" });
+    }
+}
+
 #[test]
 fn a_rename_is_atomic_and_its_data_is_not() {
     let mut both = Both::new(CrashModel::default());
