@@ -146,6 +146,18 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
                 facts.held(*only)
             ));
         }
+        several if several.iter().any(|id| facts.joined(*id).is_some()) => {
+            let link = |id: &WorkerId| match facts.joined(*id) {
+                Some(other) => {
+                    Some(format!("{} waits for the end of {}", facts.name(*id), facts.name(other)))
+                }
+                None => {
+                    Some(format!("{} waits for {}{}", facts.name(*id), facts.awaited(*id)?, facts.held(*id)))
+                }
+            };
+            let links: Option<Vec<String>> = several.iter().map(link).collect();
+            return Some(links?.join(", and "));
+        }
         several => {
             let links: Option<Vec<String>> = several
                 .iter()
@@ -176,11 +188,8 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
     // Who joins a thread waits for what that one waits for.
-    let joins = |id: WorkerId, place: &ObjectId| {
-        place.class == Class::Futex && facts.runtime.joined_at(id, place.address).is_some()
-    };
-    let others = stuck.iter().filter(|id| !facts.within.contains_key(id));
-    let queues = others.filter_map(|id| facts.queue(*id).filter(|place| !joins(*id, place)));
+    let others = stuck.iter().filter(|id| !facts.within.contains_key(id) && facts.joined(**id).is_none());
+    let queues = others.filter_map(|id| facts.queue(*id));
     let places: BTreeSet<ObjectId> = queues.collect();
     let mut all: Vec<InVain> =
         places.into_iter().filter_map(|place| facts.waited_in_vain(place, &stuck)).collect();
@@ -446,11 +455,22 @@ impl Facts<'_> {
         worker.request.queue().filter(|_| worker.wake.is_none())
     }
 
-    /// The workers among `stuck` that wait for locks in a circle, in its order.
+    /// The worker whose end a worker waits for.
+    fn joined(&self, id: WorkerId) -> Option<WorkerId> {
+        match self.runtime.worker(id).request {
+            Request::Join { handle } => self.runtime.worker_of(handle),
+            _ => self.queue(id).and_then(|place| match place.class {
+                Class::Futex => self.runtime.joined_at(id, place.address),
+                _ => None,
+            }),
+        }
+    }
+
+    /// The workers among `stuck` that wait for locks and for ends of each other in a circle, in its order.
     fn circle(&self, stuck: &[WorkerId]) -> Vec<WorkerId> {
         let next = |id: WorkerId| match self.holders(id).as_slice() {
             [only] => Some(only.worker),
-            _ => None,
+            _ => self.joined(id),
         };
         for first in stuck {
             let mut circle = vec![*first];

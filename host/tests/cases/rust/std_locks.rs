@@ -8,6 +8,11 @@
 //! run: -i 10 --no-shrink -- itself
 //! exit: 2
 //! line: which it holds itself since step
+//! run: -i 100 -- joined
+//! exit: 2
+//! line: why: worker 0 waits for the end of worker 0.0, and worker 0.0 waits for
+//! line: , which worker 0 holds since step
+//! absent: never notified
 //! run: -i 10000 --no-shrink -- lost
 //! exit: 2
 //! line: who waits: worker 0 to be woken
@@ -18,6 +23,12 @@ fn main() {
     let both = Arc::new((Mutex::new(1), Mutex::new(2), Condvar::new()));
     let other = both.clone();
     match std::env::args().nth(1).as_deref() {
+        Some("joined") => {
+            let held = both.0.lock().unwrap();
+            let thread = thread::spawn(move || *other.0.lock().unwrap() += 1);
+            thread.join().unwrap();
+            drop(held);
+        }
         Some("opposite") => {
             let thread = thread::spawn(move || {
                 let first = other.1.lock().unwrap();
