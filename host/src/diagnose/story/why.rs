@@ -187,9 +187,10 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
         let act = if facts.runtime.worker(id).driver.turns { "wake it" } else { "send or connect" };
         return Some(format!("{} waits for {what}, and nobody is left to {act}", facts.name(id)));
     }
-    // Who joins a thread waits for what that one waits for.
+    // Who joins a thread waits for what that one waits for, and who waits for a lock, for what its holder waits for.
+    let held_up = |id: &&WorkerId| facts.holders(**id).iter().any(|holder| stuck.contains(&holder.worker));
     let others = stuck.iter().filter(|id| !facts.within.contains_key(id) && facts.joined(**id).is_none());
-    let queues = others.filter_map(|id| facts.queue(*id));
+    let queues = others.filter(|id| !held_up(id)).filter_map(|id| facts.queue(*id));
     let places: BTreeSet<ObjectId> = queues.collect();
     let mut all: Vec<InVain> =
         places.into_iter().filter_map(|place| facts.waited_in_vain(place, &stuck)).collect();
@@ -197,11 +198,16 @@ fn deadlock(facts: &Facts<'_>) -> Option<String> {
     // That one place is waited at in vain may follow from another one, and it is not known which. What has no name tells a
     // reader little.
     let told = all.iter().enumerate().filter(|(at, waits)| *at == 0 || !waits.unnamed).take(2);
-    let texts: Vec<&str> = told.map(|(_, waits)| waits.text.as_str()).collect();
+    let mut texts: Vec<String> = told.map(|(_, waits)| waits.text.clone()).collect();
     if texts.is_empty() {
-        return facts.within_libraries(&stuck);
+        texts.extend(facts.within_libraries(&stuck));
     }
-    Some(texts.join("; "))
+    if let Some(id) = stuck.iter().find(held_up)
+        && let Some(awaited) = facts.awaited(*id)
+    {
+        texts.push(format!("{} waits for {awaited}{}", facts.name(*id), facts.held(*id)));
+    }
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// A place at which workers wait in vain.

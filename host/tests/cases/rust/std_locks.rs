@@ -13,6 +13,12 @@
 //! line: why: worker 0 waits for the end of worker 0.0, and worker 0.0 waits for
 //! line: , which worker 0 holds since step
 //! absent: never notified
+//! run: -i 100 -- receives
+//! exit: 2
+//! line: why: worker 0 waits for a message
+//! line: ; worker 0.0 waits for
+//! line: , which worker 0 holds since step
+//! absent: never notified
 //! run: -i 10000 --no-shrink -- lost
 //! exit: 2
 //! line: who waits: worker 0 to be woken
@@ -28,6 +34,17 @@ fn main() {
             let thread = thread::spawn(move || *other.0.lock().unwrap() += 1);
             thread.join().unwrap();
             drop(held);
+        }
+        Some("receives") => {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let held = both.0.lock().unwrap();
+            let thread = thread::spawn(move || {
+                *other.0.lock().unwrap() += 1;
+                sender.send(()).unwrap();
+            });
+            receiver.recv().unwrap();
+            drop(held);
+            thread.join().unwrap();
         }
         Some("opposite") => {
             let thread = thread::spawn(move || {
