@@ -2,7 +2,7 @@
 
 use coyote_strategies::{Access, Class, Effect, WorkerId};
 
-/// When a pending timeout may fire: see [`Clock::next`].
+/// When a pending timeout that is among the next ones may fire.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, clap::ValueEnum,
 )]
