@@ -133,6 +133,12 @@ pub fn is_of_locks(frame: &SourceFrame) -> bool {
     }
 }
 
+/// Whether a frame belongs to the code of Rust that makes text of values.
+pub fn makes_text(frame: &SourceFrame) -> bool {
+    let file = frame.file.as_deref().and_then(standard_file);
+    file.is_some_and(|file| file.starts_with("core/src/fmt/"))
+}
+
 /// Whether a frame belongs to the core library.
 pub fn is_of_core(frame: &SourceFrame) -> bool {
     frame.file.as_deref().and_then(standard_file).is_some_and(|file| file.starts_with("core/src/"))
@@ -196,11 +202,20 @@ pub fn wraps_access(frame: &SourceFrame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CARRIER, is_library, is_library_function, keeps_values, library_file};
+    use super::{CARRIER, is_library, is_library_function, keeps_values, library_file, makes_text};
     use crate::symbols::SourceFrame;
 
     #[test]
     fn values_of_runtimes_and_threads_are_their_own() {
+        let frame = |file: &str| SourceFrame {
+            function: String::new(),
+            file: Some(file.into()),
+            line: None,
+            column: None,
+        };
+        assert!(makes_text(&frame("/rustc/0123456789/library/core/src/fmt/mod.rs")));
+        assert!(!makes_text(&frame("/rustc/0123456789/library/alloc/src/string.rs")));
+        assert!(!makes_text(&frame("core/src/fmt/mod.rs")));
         for (file, own) in [
             ("/home/.cargo/registry/src/index/tokio-1.54.1/src/runtime/task/state.rs", true),
             ("/home/.rustup/toolchains/stable/lib/rustlib/src/rust/library/std/src/thread/mod.rs", true),
@@ -210,9 +225,7 @@ mod tests {
             ("/home/tokio/tokio/src/runtime/task/state.rs", false),
             ("src/std/src/lib.rs", false),
         ] {
-            let frame =
-                SourceFrame { function: String::new(), file: Some(file.into()), line: None, column: None };
-            assert_eq!(keeps_values(&frame), own, "{file}");
+            assert_eq!(keeps_values(&frame(file)), own, "{file}");
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) use coroutines::{Coroutine, Coroutines, Suspension, UNRESUMED};
 pub(crate) use coyote_instrumenter::names::without_generics;
 pub(crate) use library::{
     is_fetched, is_harness, is_library, is_of_core, is_of_locks, keeps_values, keeps_values_of_std,
-    library_file, wraps_access,
+    library_file, makes_text, wraps_access,
 };
 #[doc(hidden)]
 pub use lines::{Lines, Row, Unit};

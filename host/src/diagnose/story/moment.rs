@@ -10,7 +10,7 @@ use crate::runtime::ObjectId;
 use crate::runtime::weak::Stale;
 use crate::symbols::{
     SourceFrame, Suspension, Symbols, Variables, is_harness, is_library, is_of_core, is_of_locks,
-    keeps_values, keeps_values_of_std, wraps_access,
+    keeps_values, keeps_values_of_std, makes_text, wraps_access,
 };
 use coyote_instrumenter::Location;
 use coyote_strategies::{OpKind, WorkerId};
@@ -366,7 +366,9 @@ pub fn moments(
             // What a library keeps for itself tells a reader nothing.
             let is_its_own =
                 || variables.is_of_library(raw.address) || word.is_none() && futexes.contains(&raw.address);
-            let keeps = !direct && is_its_own();
+            // Text that is being made is no value of the program's.
+            let is_text = !direct && raw.writes && !raw.reads && places.is_in(&stack, makes_text);
+            let keeps = is_text || !direct && is_its_own();
             let its = if keeps {
                 Weight::Private
             } else {

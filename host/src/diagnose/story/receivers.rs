@@ -53,6 +53,13 @@ pub fn names(
             said.entry(address).or_default().insert(name);
         }
     }
+    let with_counter = |address: &u64| said.contains_key(&(address + WORD_BYTES));
+    for word in said.keys().copied().filter(with_counter).collect::<Vec<_>>() {
+        let of_counter = said[&(word + WORD_BYTES)].clone();
+        said.entry(word).or_default().extend(of_counter);
+        let all = said[&word].clone();
+        said.insert(word + WORD_BYTES, all);
+    }
     let only = said.iter().filter(|(_, names)| names.len() == 1);
     let named: BTreeMap<u64, String> =
         only.filter_map(|(address, names)| Some((*address, names.first()?.clone()))).collect();

@@ -3,6 +3,9 @@
 //! run: -i 1000
 //! exit: 2
 //! line: and no reader passes worker 0.0, which waits to write
+//! line: who waits: worker 0 for a lock, which it holds itself since step
+//! absent: `own`
+//! absent: `lock`
 use std::sync::{Arc, RwLock};
 
 fn main() {
