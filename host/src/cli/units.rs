@@ -155,6 +155,12 @@ impl UnitArgs {
         if !self.are_given() {
             return Ok(());
         }
+        if !settings.world.directories.is_empty() {
+            bail!(
+                "--dir: what an iteration finds in a directory of the host depends on those before it, so that \
+                 they cannot be divided; give --preload instead"
+            );
+        }
         if self.part.is_some() {
             if divisible(strategy) {
                 return Ok(());
@@ -178,12 +184,6 @@ impl UnitArgs {
             bail!(
                 "{strategy} learns from one iteration for the next, so that its iterations cannot be divided \
                  into parts; give --island N, and it begins anew every N iterations"
-            );
-        }
-        if !settings.world.directories.is_empty() {
-            bail!(
-                "--dir: what an iteration finds in a directory of the host depends on those before it, so that \
-                 they cannot be divided; give --preload instead"
             );
         }
         Ok(())

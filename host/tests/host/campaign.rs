@@ -202,6 +202,7 @@ fn what_goes_wrong() {
         (&["-s", "dpor", "--unit-steps", "5"], "--unit-steps: give it before the module"),
         (&["-s", "q-learning"], "give --island N, and it begins anew every N iterations"),
         (&["--dir", "."], "cannot be divided; give --preload instead"),
+        (&["-s", "dpor", "--dir", "."], "cannot be divided; give --preload instead"),
         (&["--jobs", "2"], "--jobs: give it to `coyote-wasm campaign work`"),
         (&["--test-threads", "2"], "--test-threads: give --jobs to `coyote-wasm campaign work`"),
         (&["--format", "json"], "--format: give it to `coyote-wasm campaign report`"),
