@@ -5,7 +5,8 @@
 //! Epoch 0 is iteration 0, and epoch *e* holds the iterations from 2^(*e*-1) up to 2^*e*. An epoch begins when all
 //! iterations of the previous epoch have ended, with everything that any of them discovered. Since epochs double in
 //! size, the discoveries of the first iterations, which are nearly all, take effect at once, and jobs wait for each
-//! other only about a dozen times.
+//! other only about a dozen times. The last epoch, which holds all iterations from 1,024 on, has no end: what one of them
+//! discovers, only it knows. So the first 1,024 iterations are all that others depend on, whichever machine executes them.
 //!
 //! An iteration that discovers more sharing is repeated at once, from its beginning, under the same strategy with the
 //! same seed and number, and with what it discovered; this goes on until it discovers nothing more, or finds a bug. The
@@ -30,9 +31,12 @@ pub const REPEATS_MAX: u32 = 16;
 /// Epochs with fewer iterations may repeat all of them, since early iterations discover the most.
 const SMALL: u64 = 64;
 
+/// The last epoch.
+const LAST: u32 = 11;
+
 /// The epoch of an iteration.
 fn epoch(iteration: u64) -> u32 {
-    u64::BITS - iteration.leading_zeros()
+    (u64::BITS - iteration.leading_zeros()).min(LAST)
 }
 
 /// The first iteration of an epoch.
@@ -40,11 +44,15 @@ fn first(epoch: u32) -> u64 {
     if epoch == 0 { 0 } else { 1 << (epoch - 1) }
 }
 
+/// The number behind the last iteration of an epoch.
+fn end(epoch: u32) -> u64 {
+    if epoch == LAST { u64::MAX } else { first(epoch + 1) }
+}
+
 /// See [`Epochs::needed_before`].
 fn needed_before(from: u64, end: u64) -> u64 {
     let epoch = epoch(from);
-    let alone = epoch == u64::BITS || end <= self::first(epoch + 1);
-    if alone { self::first(epoch) } else { from }
+    if end <= self::end(epoch) { first(epoch) } else { from }
 }
 
 /// The result of an iteration and its repeats.
@@ -168,13 +176,13 @@ impl Epochs {
 
 impl Present {
     fn advance(&mut self) {
-        let iterations = (first(self.epoch + 1) - first(self.epoch)).max(1);
+        let iterations = end(self.epoch) - first(self.epoch);
         let grown = std::mem::take(&mut self.grown);
         let repeats = std::mem::take(&mut self.repeats);
         let too_many = iterations >= SMALL && repeats > iterations / 2;
         self.known = if too_many { Sharing::All } else { with(&self.known, &grown) };
         self.epoch += 1;
-        self.left = first(self.epoch + 1) - first(self.epoch);
+        self.left = end(self.epoch) - first(self.epoch);
     }
 }
 
@@ -185,12 +193,12 @@ mod tests {
 
     #[test]
     fn epochs_follow_each_other_without_gaps() {
-        for e in 0..20 {
+        for e in 0..=LAST {
             assert_eq!(epoch(first(e)), e);
-            assert_eq!(epoch(first(e + 1) - 1), e);
+            assert_eq!(epoch(end(e) - 1), e);
         }
         assert_eq!((first(0), first(1), first(2), first(3)), (0, 1, 2, 4));
-        assert_eq!(epoch(u64::MAX), 64);
+        assert_eq!((first(LAST), epoch(u64::MAX)), (1024, LAST));
     }
 
     /// If more than half of an epoch's iterations were repeated, following sharing is not worth it.
@@ -215,5 +223,14 @@ mod tests {
         assert_eq!(needed_before(9, 10), 8);
         assert_eq!(needed_before(9, 16), 8);
         assert_eq!(needed_before(9, 17), 9);
+    }
+
+    /// Units of a campaign would otherwise execute nearly all iterations before their own.
+    #[test]
+    fn no_iteration_needs_more_than_the_first_1024() {
+        assert_eq!(needed_before(1023, 5000), 1023);
+        assert_eq!(needed_before(1024, 5000), 1024);
+        assert_eq!(needed_before(1_000_000, 1_000_001), 1024);
+        assert_eq!(needed_before(1_000_000, u64::MAX), 1024);
     }
 }

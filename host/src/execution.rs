@@ -33,7 +33,9 @@ use crate::runtime::{Runtime, Start};
 pub use crate::settings::Settings;
 use crate::statistics::IterationRecord;
 use crate::toolchain::TARGET;
-use coyote_strategies::{Decision, Iteration, RandomWalk, Status, Strategy, Summary, System};
+use coyote_strategies::{
+    Decision, Iteration, RandomWalk, Recorded, Status, Strategy, Summary, System, WorkerId,
+};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 pub use test::Test;
@@ -269,6 +271,17 @@ impl Execution {
     /// The choices of the present iteration.
     pub fn choices(&self) -> &[Choice] {
         &self.machine.scheduler().choices
+    }
+
+    /// The choices of the present iteration, by the paths of workers: as the schedule of a trace has them.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        let path = |worker: WorkerId| self.runtime().worker(worker).path.clone();
+        let choices = self.choices().iter().map(|choice| match *choice {
+            Choice::Step { worker, kind, site } => Recorded::Step { worker: path(worker), kind, site },
+            Choice::Timeout { worker } => Recorded::Timeout { worker: path(worker) },
+            Choice::Value { value, bound } => Recorded::Value { value: value.into(), bound: bound.into() },
+        });
+        choices.collect()
     }
 
     /// The choices of the present iteration as decisions, which another execution can follow.

@@ -130,6 +130,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("false"),
     },
     RunOption {
+        name: "brief-spins",
+        write: |o, _| o.brief_spins.then(|| "true".into()).into_iter().collect(),
+        read: |o, _, text| set(&mut o.brief_spins, text),
+        unnamed: Some("false"),
+    },
+    RunOption {
         name: "memory-errors",
         write: |o, _| vec![o.memory_errors.to_string()],
         read: |o, _, text| set(&mut o.memory_errors, text),
@@ -450,7 +456,8 @@ mod tests {
     fn what_is_not_named_is_as_it_was() {
         let (options, settings) = read(&[]).unwrap();
         assert!(!options.memory_errors && options.heap_points == HeapPoints::All);
-        assert!(options.atomic_defaults && !options.clock_points && options.points == Points::Heap);
+        assert!(options.atomic_defaults && options.points == Points::Heap);
+        assert!(!options.clock_points && !options.brief_spins);
         let Limits { unfair_steps_max, fair_steps_max, fail_on_steps_max } = settings.limits;
         assert_eq!((unfair_steps_max, fair_steps_max, fail_on_steps_max), (10_000, 100_000, false));
         assert_eq!((settings.memory_bytes_max, settings.at_exit), (512 << 20, AtExit::Wait));

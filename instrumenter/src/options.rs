@@ -41,6 +41,10 @@ pub struct Options {
     pub atomic_defaults: bool,
     /// Whether looks at the clock are scheduling points.
     pub clock_points: bool,
+    /// Whether a lock of Rust's std or of musl that waits for a moment before it blocks has scheduling points only in the
+    /// first round of this loop, and none where it makes a round last by atomic accesses of its own frame. Not with weak
+    /// memory, where each round may read another store.
+    pub brief_spins: bool,
     /// Whether the host is told what allocators do. Applies only to allocators that are atomic by default.
     pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
@@ -126,6 +130,7 @@ impl Default for Options {
             atomic_fns: Vec::new(),
             atomic_defaults: true,
             clock_points: true,
+            brief_spins: true,
             memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),

@@ -28,6 +28,7 @@ use crate::symbols::Symbols;
 use crate::uses::{Random, Uses};
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, FromArgMatches};
+use coyote_instrumenter::Options;
 use coyote_strategies as strategies;
 use rand::TryRng;
 use std::collections::BTreeMap;
@@ -118,9 +119,7 @@ pub fn run(args: &Args) -> Result<Exit> {
         options.counted = coverage::counted(module, &original)?;
     }
     for args in configured.of_some_tests()?.iter().chain([args]) {
-        options.footprints |= strategies::search::rests_on_footprints(&args.exploration.strategy);
-        args.detect.prepare(strategies::search::is_search(&args.exploration.strategy), &mut options);
-        budgets(args, uses)?.prepare(&mut options);
+        prepare(args, uses, &mut options)?;
     }
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let harness = artifact.table.libtest;
@@ -221,7 +220,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Refuses the options of a unit that `run` would refuse, before anything is explored.
+/// Refuses what `run` would refuse of a unit's options and module, before anything is explored.
 ///
 /// # Errors
 /// The user's mistake.
@@ -234,7 +233,28 @@ pub fn check_unit(matches: &ArgMatches) -> Result<()> {
         );
     }
     let uses = Uses::of(&load::read(module)?);
-    test_options(&args, module, false, uses).map(|_| ())
+    let options = test_options(&args, module, false, uses)?;
+    let mut instrumented = args.instrument.options();
+    prepare(&args, uses, &mut instrumented)?;
+    let artifact = load::artifact(module, &instrumented, !args.execute.no_cache)?;
+    let selection = Selection {
+        artifact: &artifact,
+        module,
+        settings: &options.settings,
+        patterns: &args.test,
+        harness: &args.harness,
+        may_be_empty: false,
+    };
+    let tests = selection.tests()?.tests;
+    args.units.check_tests(tests.len(), tests.iter().filter(|test| test.ignored.is_none()).count())
+}
+
+/// Makes the module tell what the tests with these arguments need to know.
+fn prepare(args: &Args, uses: Uses, options: &mut Options) -> Result<()> {
+    options.footprints |= strategies::search::rests_on_footprints(&args.exploration.strategy);
+    args.detect.prepare(strategies::search::is_search(&args.exploration.strategy), options);
+    budgets(args, uses)?.prepare(options);
+    Ok(())
 }
 
 /// How the tests are explored that have these options.

@@ -189,6 +189,20 @@ impl UnitArgs {
         Ok(())
     }
 
+    /// Refuses several tests, or one that is ignored, if the unit is of a search. `open`: how many of the tests are run.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check_tests(&self, tests: usize, open: usize) -> Result<()> {
+        if self.part.is_some() && (tests, open) != (1, 1) {
+            bail!(
+                "a campaign of a search is of one test, and these are {}: select one with --test",
+                counted(tests as u64, "test")
+            );
+        }
+        Ok(())
+    }
+
     /// The result to be written, if one is requested.
     ///
     /// # Errors
@@ -198,12 +212,7 @@ impl UnitArgs {
         check_directory(path)?;
         let campaign = campaign(session, selected, rules)?;
         let open = campaign.tests.iter().filter(|test| test.ignored.is_none()).count();
-        if self.part.is_some() && (campaign.tests.len(), open) != (1, 1) {
-            bail!(
-                "a campaign of a search is of one test, and these are {}: select one with --test",
-                counted(campaign.tests.len() as u64, "test")
-            );
-        }
+        self.check_tests(campaign.tests.len(), open)?;
         let part = self.part.as_deref().filter(|part| *part != Path::new(WHOLE)).map(hash_of).transpose()?;
         let part = self.part.is_some().then_some(part);
         let results = RefCell::new(Results::new(campaign, session.module.to_owned()));

@@ -18,8 +18,13 @@ impl Machine {
         let Some(saved) = saved else { return false };
         let main = || host.main_stack_alone.filter(|_| worker == runtime.first());
         // Whether the memory was freed does not matter here, and takes time to look up.
-        let bounds = runtime.worker(worker).start.stack.or_else(main).unwrap_or((0, u32::MAX));
-        layout.read(&host.table, saved, bounds);
+        let known = runtime.worker(worker).start.stack.or_else(main);
+        layout.read(&host.table, saved, known.unwrap_or((0, u32::MAX)));
+        // A thread that has not taken its stack yet has the pointer with which the module begins: that of the first worker.
+        let initial = host.table.stack_pointer().map(|(_, global)| global.initial as u32);
+        if known.is_none() && worker != runtime.first() && initial == Some(layout.end()) {
+            *layout = Layout::default();
+        }
         true
     }
 

@@ -297,32 +297,39 @@ impl Host {
 
     /// Records freeing a block, or handing it out, as a write of the block: an access of it by another worker, through
     /// a stale pointer or beyond the end of another block, depends on it. Stacks that are freed are left out: see
-    /// [`crate::detect::memory_errors`].
+    /// [`crate::detect::memory_errors`] for those of workers that have not ended. Of one whose worker has, an access by
+    /// another worker depends on the steps in which its frames ended, and is an error since then.
     fn touch_blocks(&mut self, change: &Change) {
         let runtime = &mut self.scheduler.runtime;
         if !runtime.footprint.recording {
             return;
         }
         let heap = &runtime.heap;
+        let freed = change.old.and_then(|(old, _)| heap.freed_at(old));
         let taken_back = change.old.and_then(|(old, bytes)| {
-            let gap = heap.freed_at(old).map_or(0, |freed| freed.range().end - old);
+            let gap = freed.map_or(0, |freed| freed.range().end - old);
             Some((old, bytes?.max(gap)))
         });
         // The new block with the gap behind it, where an access is an overflow.
         let mut touched = change.new.map(|(new, bytes)| (new, bytes.max(heap.extent(new))));
         if let Some((old, bytes)) = taken_back {
-            let block = old..=old.saturating_add(bytes);
-            // The stack of a worker that still has instructions to execute on it.
-            let is_stack = runtime.workers().iter().zip(runtime.view().workers).any(|(worker, pending)| {
-                let within = worker.start.stack.is_some_and(|(_, high)| block.contains(&high));
-                within && pending.state != WorkerState::Ended
+            let (block, end) = (old..=old.saturating_add(bytes), old.saturating_add(bytes));
+            let stack = runtime.workers().iter().zip(runtime.view().workers).find_map(|(worker, pending)| {
+                let (low, high) = worker.start.stack.filter(|(_, high)| block.contains(high))?;
+                if pending.state != WorkerState::Ended {
+                    return Some(old..end);
+                }
+                let its_own =
+                    worker.stack_block.is_some_and(|by| freed.is_some_and(|f| f.block.allocated == by));
+                (its_own && !worker.joined).then_some(low.max(old)..high)
             });
             touched = match touched {
                 // The block is resized in place.
                 Some((new, size)) if new == old => Some((new, size.max(bytes))),
                 touched => {
-                    if !is_stack {
-                        runtime.footprint.memory(Effect::Write, old.into(), bytes.into());
+                    let stack = stack.unwrap_or(end..end);
+                    for part in [old..stack.start, stack.end..end] {
+                        runtime.footprint.memory(Effect::Write, part.start.into(), part.len() as u64);
                     }
                     touched
                 }

@@ -4,7 +4,7 @@ use super::{Effort, lock};
 use crate::diagnose::{self, SourceLines};
 use crate::execution::Execution;
 use crate::machine::MachineError;
-use crate::machine::scheduler::{Choice, Looks};
+use crate::machine::scheduler::Looks;
 use crate::outcome::Outcome;
 use crate::results::BugIdentity;
 use coyote_strategies::{Guided, Iteration, Preference, Recorded, Strategy, Weight};
@@ -124,7 +124,7 @@ impl<'a> Attempts<'a> {
         if bug.kind != self.target.kind || bug.evidence.detail() != self.target.detail {
             return Ok(None);
         }
-        let preference = Arc::new(Preference::of(&schedule(self.execution)));
+        let preference = Arc::new(Preference::of(&self.execution.recorded()));
         let attempt = Attempt { weight: *lock(&weight), preference };
         if best.is_some_and(|best| attempt >= *best) {
             return Ok(None);
@@ -142,15 +142,4 @@ pub fn execute(execution: &mut Execution, preference: &Arc<Preference>) -> Resul
 fn run(execution: &mut Execution, strategy: Box<dyn Strategy>, number: u64) -> Result<Outcome, MachineError> {
     let iteration = Iteration { seed: 0, index: number };
     Ok(execution.looking(Looks::Never, |execution| execution.run(strategy, iteration))?.0)
-}
-
-/// The choices of the iteration that has just ended.
-pub fn schedule(execution: &Execution) -> Vec<Recorded> {
-    let path = |worker: coyote_strategies::WorkerId| execution.runtime().worker(worker).path.clone();
-    let choices = execution.choices().iter().map(|choice| match *choice {
-        Choice::Step { worker, kind, site } => Recorded::Step { worker: path(worker), kind, site },
-        Choice::Timeout { worker } => Recorded::Timeout { worker: path(worker) },
-        Choice::Value { value, bound } => Recorded::Value { value: value.into(), bound: bound.into() },
-    });
-    choices.collect()
 }

@@ -212,6 +212,7 @@ fn what_goes_wrong() {
         (&["--list"], "--list: run `coyote-wasm test` with it"),
         (&["-s", "dfs", "--regressions", "kept"], "--regressions: a campaign tries no kept traces"),
         (&["-i", "1"], "1 iterations are too few for this number of parts"),
+        (&["--test", "nope"], "--test nope: racy_counter.wasm has no such test"),
     ] {
         let line = [&["campaign", "new", "d", "--units", "2", "racy_counter.wasm"], options].concat();
         let refused = said(&line);
@@ -220,11 +221,15 @@ fn what_goes_wrong() {
     }
     let sampled = ["campaign", "new", "d", "--units", "2", "--unit-steps", "5", "racy_counter.wasm"];
     assert!(said(&sampled).contains("--unit-steps 5: only searches have it"));
-    // What they refuse in the end is said once, too.
     std::fs::write(directory.join("none.wasm"), "no module").unwrap();
-    assert_eq!(process::run(directory, &["campaign", "new", "d", "--units", "2", "none.wasm"]).code, Some(0));
+    let refused = said(&["campaign", "new", "d", "--units", "2", "none.wasm"]);
+    assert!(refused.contains("none.wasm") && !directory.join("d").exists(), "{refused}");
+    // What they refuse in the end is said once, too.
+    let new = ["campaign", "new", "d", "--units", "2", "racy_counter.wasm"];
+    assert_eq!(process::run(directory, &new).code, Some(0));
+    std::fs::write(directory.join("d/racy_counter.wasm"), "no module").unwrap();
     let refused = said(&["campaign", "work", "d"]);
-    assert!(refused.starts_with("error: unit ") && refused.contains("none.wasm"), "{refused}");
+    assert!(refused.starts_with("error: unit ") && refused.contains("racy_counter.wasm"), "{refused}");
 }
 
 /// A campaign of a search: its module and its options.

@@ -12,8 +12,7 @@ use coyote_wasm::runtime::Timers;
 use coyote_wasm::strategies::catalog::{self, SAMPLERS};
 use coyote_wasm::strategies::rng::ChoiceRng;
 use coyote_wasm::strategies::{
-    Context, Decision, Guided, Iteration, Preference, Profiler, RandomWalk, Recorded, Strategy, Weight,
-    WorkerId,
+    Context, Decision, Guided, Iteration, Preference, Profiler, RandomWalk, Strategy, Weight,
 };
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -142,17 +141,6 @@ fn schedules_are_the_same_with_leases_without_and_with_some() {
     }
 }
 
-/// The choices of the iteration that has just ended.
-fn recorded(execution: &Execution) -> Vec<Recorded> {
-    let path = |worker: WorkerId| execution.runtime().worker(worker).path.clone();
-    let recorded = execution.choices().iter().map(|choice| match *choice {
-        Choice::Step { worker, kind, site } => Recorded::Step { worker: path(worker), kind, site },
-        Choice::Timeout { worker } => Recorded::Timeout { worker: path(worker) },
-        Choice::Value { value, bound } => Recorded::Value { value: value.into(), bound: bound.into() },
-    });
-    recorded.collect()
-}
-
 /// Schedules that are minimised: random edits of the schedules of every example, after a part that is followed exactly,
 /// and up to some weight. They weigh the same, too.
 #[test]
@@ -165,7 +153,7 @@ fn edited_schedules_do_not_depend_on_leases() {
             for index in 0..iterations().div_ceil(2) {
                 let (random, iteration) = (Box::new(RandomWalk::default()), Iteration { seed: 7, index });
                 execution.run(random, iteration).unwrap();
-                let mut preference = Preference::of(&recorded(execution));
+                let mut preference = Preference::of(&execution.recorded());
                 preference.segments.retain(|_| rng.below(4) > 0);
                 let preference = Arc::new(preference);
                 let choices = execution.choices();

@@ -44,6 +44,7 @@
 //! - [`frontier`]: what searches leave on disk, continued and damaged.
 //! - [`damage`]: output that is not read, damaged caches, time that is up.
 //! - [`searches`]: known numbers of executions, verdicts, resumed work.
+//! - [`brief_spins`]: loops in which a lock waits for a moment.
 //! - [`spins`]: searches of programs with loops that wait, and livelocks.
 //! - [`generated`]: random programs, every class of executions.
 //! - [`published`]: mean numbers of iterations that papers published.
@@ -60,6 +61,7 @@
 //! iterations of the determinism tests, for soaking; `COYOTE_STD_ROUNDS=20` multiplies the programs of `std_conformance`.
 
 mod bad_input;
+mod brief_spins;
 mod browser;
 mod c_orderings;
 mod c_programs;

@@ -7,7 +7,7 @@
 //! that is not, or comes from a local to which only frame-derived values are ever assigned. The
 //! frame *escapes* if a frame-derived value is used in any way other than: as the address of an
 //! access, in such a sum, assigned to such a local, written back to the stack pointer, or dropped.
-//! If it does not escape, plain accesses at frame-derived addresses are private.
+//! If it does not escape, accesses at frame-derived addresses are private.
 //!
 //! Deliberately missed are: an access that leaves the frame through a wrong index, and a local that is read before it was
 //! assigned (compilers do not emit that). Those stores are still marked dirty. Another worker can access such a frame
@@ -19,12 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{GlobalId, LocalFunction, MemoryId, Module};
 
-/// The private accesses as (sequence, index in the sequence); `None` if the frame escapes.
+/// The private accesses as (sequence, index in the sequence); `None` if the frame escapes. `atomics`: whether atomic accesses
+/// are among them, by which musl makes a round of a loop last, and which are its barriers.
 pub fn private_accesses(
     module: &Module,
     function: &LocalFunction,
     stack_pointer: GlobalId,
     memory: MemoryId,
+    atomics: bool,
 ) -> Option<BTreeSet<(InstrSeqId, usize)>> {
     let sequences = sequences(function);
     let reads = |i: &Instr| matches!(i, Instr::GlobalGet(i) if i.global == stack_pointer);
@@ -38,6 +40,7 @@ pub fn private_accesses(
             module,
             stack_pointer,
             memory,
+            atomics,
             derived: &derived,
             assigned: BTreeMap::new(),
             escaped: false,
@@ -74,6 +77,7 @@ struct Round<'a> {
     module: &'a Module,
     stack_pointer: GlobalId,
     memory: MemoryId,
+    atomics: bool,
     derived: &'a BTreeSet<LocalId>,
     /// Whether all assignments to a local so far were frame-derived.
     assigned: BTreeMap<LocalId, bool>,
@@ -111,7 +115,8 @@ impl Round<'_> {
         if let Some(access) = access(instr, self.memory) {
             self.other(access.values.len(), 0);
             let plain = matches!(instr, Instr::Load(_) | Instr::Store(_) | Instr::LoadSimd(_));
-            if self.pop() && plain && !access.kind.is_atomic() {
+            let known = if access.kind.is_atomic() { self.atomics } else { plain };
+            if self.pop() && known {
                 self.private.insert(place);
             }
             if !access.kind.writes() || access.kind.is_atomic() && !matches!(instr, Instr::Store(_)) {

@@ -1,6 +1,7 @@
 //! Facts about a module's code that passes base their decisions on.
 //!
 //! - [`access`]: what instructions do to memory.
+//! - [`brief_spins`]: loops in which a lock waits for a moment before it blocks.
 //! - [`calls`]: the call graph.
 //! - [`escape`]: accesses to a frame that no other worker can see.
 //! - [`frame_size`]: the size of a function's frame.
@@ -9,6 +10,7 @@
 
 pub mod access;
 pub mod allocator;
+pub mod brief_spins;
 pub mod calls;
 pub mod escape;
 pub mod frame_size;

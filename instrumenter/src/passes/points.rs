@@ -26,6 +26,8 @@
 //!
 //! With weak memory, all atomic accesses and fences are announced in another way: see `weak`.
 //!
+//! Rounds of some loops are one scheduling point: see [`crate::analysis::brief_spins`].
+//!
 //! Left out are: accesses below the level that the user chose, functions outside of the user's scope, atomic
 //! functions and functions that only they call, and accesses to the function's own stack frame as long as its
 //! address does not leave the function (see `escape`).
@@ -37,6 +39,7 @@ use super::weak;
 use crate::Error;
 use crate::analysis::Analyses;
 use crate::analysis::access::{access, bulk};
+use crate::analysis::brief_spins::{BriefSpin, Place, brief_spins};
 use crate::analysis::escape;
 use crate::analysis::frame_size::frame_size;
 use crate::code::{Code, sequences};
@@ -46,7 +49,7 @@ use crate::options::Points;
 use coyote_abi::{OpKind, rt};
 use std::collections::BTreeSet;
 use walrus::ir::*;
-use walrus::{FunctionId, LocalFunction, ValType};
+use walrus::{FunctionId, LocalFunction, LocalId, ValType};
 
 pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
     let weak = draft.options.weak_memory();
@@ -104,7 +107,9 @@ const RESULT: usize = usize::MAX;
 fn own_frame(draft: &mut Draft, origin: u32, id: FunctionId) -> BTreeSet<(InstrSeqId, usize)> {
     let Some(sp) = draft.stack_pointer else { return BTreeSet::new() };
     let function = draft.module.funcs.get(id).kind.unwrap_local();
-    let private = escape::private_accesses(&draft.module, function, sp, draft.memory);
+    // With weak memory, a barrier is an operation of its own.
+    let atomics = draft.options.brief_spins && !draft.options.weak_memory();
+    let private = escape::private_accesses(&draft.module, function, sp, draft.memory, atomics);
     let offset = |at: InstrLocId| if at.is_default() { None } else { site_of_location(at.data()).err() };
     if let Some(frame) = frame_size(function, sp, private.is_none(), offset) {
         draft.stack_frames.insert(origin, frame);
@@ -126,6 +131,7 @@ fn announce_in(
     let weak = draft.options.weak_memory();
     let left_out = told.left_out;
     let mut aside = Aside::default();
+    let spins = Spins::of(draft, origin, function, private);
     for sequence in sequences(function) {
         let memory = draft.memory;
         let concerned = |i: &Instr| {
@@ -144,7 +150,7 @@ fn announce_in(
                 let counts = level == Points::Heap || access.kind.is_atomic() && level == Points::Atomic;
                 let told_of = if access.kind.is_atomic() { told.atomic } else { told.plain };
                 let exchange = told.exchanges && access.kind == OpKind::CompareExchange;
-                if level == Points::Heap && private_access {
+                if private_access && (level == Points::Heap || counts) {
                     *draft.private_accesses.entry(origin).or_default() += u32::from(points);
                 } else if counts && (points || draft.owners.is_some())
                     || is_weak
@@ -165,6 +171,7 @@ fn announce_in(
                             false => announcement(draft, rt::POINT, site, &operands[..1]),
                         }
                     });
+                    let call = call.map(|call| spins.once(function, call, (sequence, index)));
                     if told.checked {
                         checks::ask(draft, &mut code, &access, &operands[0]);
                     }
@@ -243,6 +250,54 @@ fn announce_in(
             code.push(instr, at);
         }
         function.block_mut(sequence).instrs = code.into();
+    }
+    spins.begin_anew(function);
+}
+
+/// The loops of a function of which only the first round has points, each with the local that counts these points.
+struct Spins(Vec<(BriefSpin, LocalId)>);
+
+impl Spins {
+    fn of(draft: &mut Draft, origin: u32, function: &LocalFunction, private: &BTreeSet<Place>) -> Spins {
+        if !draft.options.brief_spins || draft.options.weak_memory() {
+            return Spins(Vec::new());
+        }
+        let name = &draft.original.functions[origin as usize].name;
+        let spins = brief_spins(function, name, draft.memory, private);
+        Spins(spins.into_iter().map(|spin| (spin, draft.module.locals.add(ValType::I32))).collect())
+    }
+
+    /// The announcement of the access at a place, only in the first round if it belongs to such a loop.
+    fn once(&self, function: &mut LocalFunction, call: Code, at: Place) -> Code {
+        let Some((spin, count)) = self.0.iter().find(|(spin, _)| spin.loads.contains(&at)) else {
+            return call;
+        };
+        let mut code = Code::default();
+        code.get(*count).i32(spin.first as i32).binary(BinaryOp::I32LtU);
+        code.if_then(function, |code| {
+            code.append(call);
+            code.get(*count).i32(1).binary(BinaryOp::I32Add).set(*count);
+        });
+        code
+    }
+
+    /// Begins to count in front of each loop.
+    fn begin_anew(&self, function: &mut LocalFunction) {
+        if self.0.is_empty() {
+            return;
+        }
+        for sequence in sequences(function) {
+            let instrs = std::mem::take(&mut function.block_mut(sequence).instrs);
+            let mut code = Code::with_capacity(instrs.len());
+            for (instr, at) in instrs {
+                let begins = |(spin, _): &&(BriefSpin, LocalId)| matches!(&instr, Instr::Loop(i) if i.seq == spin.body);
+                if let Some((_, count)) = self.0.iter().find(begins) {
+                    code.i32(0).set(*count);
+                }
+                code.push(instr, at);
+            }
+            function.block_mut(sequence).instrs = code.into();
+        }
     }
 }
 

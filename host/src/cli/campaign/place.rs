@@ -77,14 +77,18 @@ impl Campaign {
         parse(line)
     }
 
+    /// The arguments that `campaign new` was given.
+    fn given(&self) -> Result<ArgMatches> {
+        let line = ["test", "--no-config", &*self.module].into_iter();
+        parse(line.chain(self.arguments.iter().map(String::as_str)))
+    }
+
     /// Whether the strategy is a search.
     ///
     /// # Errors
     /// What `test` would refuse.
     pub fn of_search(&self) -> Result<bool> {
-        let line = ["test", "--no-config", &*self.module].into_iter();
-        let line = line.chain(self.arguments.iter().map(String::as_str));
-        let parsed = parse(line)?;
+        let parsed = self.given()?;
         let of_search = is_search(parsed.get_one::<String>("strategy").map_or("", String::as_str));
         let given = |option: &&&str| parsed.value_source(option) == Some(ValueSource::CommandLine);
         if let Some(option) = ["iterations", "timeout", "total_timeout", "resume"].iter().find(given)
@@ -101,8 +105,7 @@ impl Campaign {
     /// # Errors
     /// Says where the option belongs.
     pub fn check_heeded(&self) -> Result<()> {
-        let line = ["test", "--no-config", &*self.module].into_iter();
-        let parsed = parse(line.chain(self.arguments.iter().map(String::as_str)))?;
+        let parsed = self.given()?;
         let command = crate::cli::test::Args::augment_args(Command::new("test"));
         let given = |option: &&Arg| {
             parsed.try_contains_id(option.get_id().as_str()).is_ok()

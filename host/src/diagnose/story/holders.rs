@@ -6,10 +6,10 @@
 //! an rwlock are known only if it is that of Rust's std ([`super::lock_words`]). Holders of locks whose free state is not
 //! 0 are not determined.
 
+use super::facts::Facts;
 use super::lock_words::{LockWord, rwlock_holders};
 use super::moment::{Moment, SharedAccess};
 use super::recorder::RawAccess;
-use super::why::Facts;
 use super::words::in_brackets;
 use crate::runtime::{ObjectId, Request};
 use crate::symbols::{SourceFrame, without_generics};

@@ -17,6 +17,8 @@
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 
 mod condvars;
+mod deadlock;
+mod facts;
 mod history;
 mod holders;
 mod lock_words;
@@ -49,6 +51,7 @@ use crate::symbols::{
 };
 use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
+use facts::Facts;
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
@@ -61,7 +64,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use why::Facts;
 use within::Within;
 use words::Names;
 
@@ -198,7 +200,7 @@ impl Teller {
             looks: &looks,
             read,
         };
-        let (why, structure) = (why::why(&bug, &facts), why::structure(&bug, &facts));
+        let (why, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
         let naming = Naming {
             memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
             object: &|object| objects.title(runtime, object),
