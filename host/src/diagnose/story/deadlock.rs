@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::looks::Look;
-use super::moment::{Act, Moment, SharedAccess};
+use super::moment::{Act, Moment};
 use super::tasks::Task;
 use super::within::Within;
 use super::words;
@@ -296,12 +296,11 @@ impl Facts<'_> {
     /// condvar's word changed. `all`: the moments of the condvar.
     fn returns_at_once(&self, notification: &Moment, all: &[&Moment]) -> Option<WorkerId> {
         let Act::Object { address, .. } = notification.act else { return None };
-        let changes = |moment: &&Moment| {
-            let word = |access: &SharedAccess| access.raw.writes && access.raw.address == address;
-            moment.worker == notification.worker && moment.accesses.iter().any(word)
-        };
-        let before = self.moments.iter().take_while(|moment| moment.step < notification.step);
-        let changed = before.filter(changes).last().map_or(notification.step, |moment| moment.step);
+        // Before it wakes anybody, it changes the word.
+        let before = self.steps.iter().rev().filter(|step| step.number < notification.step);
+        let mut own = before.filter(|step| step.worker == notification.worker);
+        let changed = own.find(|step| step.operation.kind.writes() && step.operation.object == address);
+        let changed = changed.map_or(notification.step, |step| step.number);
         let is = |moment: &Moment, wanted| matches!(moment.act, Act::Object { kind, .. } if kind == wanted);
         let returns = |(at, moment): &(usize, &&Moment)| {
             let before = all[..*at].iter().rev().find(|before| before.worker == moment.worker);
