@@ -57,7 +57,7 @@ fn check_reduced(first: &[Action], others: &[&[Action]], ends: usize) {
 
 /// Random schedules, and with more rounds everything that two preemptions lead to.
 fn sample(program: &Program, ends: usize) {
-    explore(program, Search::Sampled(1_500), ends);
+    explore(program, Search::Sampled(6_000), ends);
     if rounds() > 1 {
         explore(program, Search::Preemptions(2), ends);
     }
