@@ -34,8 +34,22 @@ pub struct Facts<'a> {
     pub tasks: &'a [Task],
     /// What workers that wait for ever saw before others changed it.
     pub looks: &'a [Look],
-    /// The sentence on the value that the failing worker read.
-    pub read: Option<String>,
+    /// What is known of the value that the failing worker read.
+    pub read: Option<Cause>,
+}
+
+/// A sentence on the cause of a bug.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    pub sentence: String,
+    /// The numbers of the steps that it names and that no story leaves out.
+    pub steps: Vec<u64>,
+}
+
+impl From<String> for Cause {
+    fn from(sentence: String) -> Cause {
+        Cause { sentence, steps: Vec::new() }
+    }
 }
 
 impl Facts<'_> {

@@ -55,7 +55,7 @@ use facts::Facts;
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
-use moment::{Act, Places, Subject, Weight};
+use moment::{Act, Moment, Places, Subject, Weight};
 use objects::Objects;
 use polls::Lane;
 use recorder::{Recorder, Recording};
@@ -147,27 +147,6 @@ impl Teller {
                     .and_then(|others| values_read::difference(at_end(reader), &reads, &others, &names));
             }
         }
-        let mut ends = ends(execution, &bug, &mut places, &names, sources);
-        let (groups, left_out) = rows::rows(&moments, ends.len());
-        if groups.is_empty() {
-            // Without rows, the verdict already says this.
-            ends.clear();
-        }
-        let ends = ends.into_iter().map(|(id, row)| (at_end(id), row)).collect();
-        let (lanes, rows) = table(&groups, ends, decisive, &names, sources);
-        let column = |lane| match lane {
-            Lane::Worker(id) => StoryWorker { title: runtime.title(id), name: name(id) },
-            Lane::Task(id) => StoryWorker {
-                title: tasks::title(&recording.polls, id, &places),
-                name: tasks::name(&recording.polls, id),
-            },
-        };
-        let workers = lanes.into_iter().map(column).collect();
-        if *with_history {
-            let (moments, objects, names) = (&moments, &objects, &names);
-            let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
-            found.history = Some(history::history(&recording, &mut material));
-        }
         let mut tasks = Vec::new();
         if bug.kind == BugKind::Deadlock {
             tasks = tasks::suspended(execution, &recording.polls, coroutines, &mut places);
@@ -200,18 +179,45 @@ impl Teller {
             looks: &looks,
             read,
         };
-        let (why, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
+        let (cause, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
+        let mut places = places.into_inner();
+        let named = |moment: &&mut Moment| {
+            cause.as_ref().is_some_and(|cause| !moment.is_after && cause.steps.contains(&moment.step))
+        };
+        moments.iter_mut().filter(named).for_each(|moment| moment.weight = Weight::Subject);
+        let mut ends = ends(execution, &bug, &mut places, &names, sources);
+        let (groups, left_out) = rows::rows(&moments, ends.len());
+        if groups.is_empty() {
+            // Without rows, the verdict already says this.
+            ends.clear();
+        }
+        let ends = ends.into_iter().map(|(id, row)| (at_end(id), row)).collect();
+        let (lanes, rows) = table(&groups, ends, decisive, &names, sources);
+        let column = |lane| match lane {
+            Lane::Worker(id) => StoryWorker { title: runtime.title(id), name: name(id) },
+            Lane::Task(id) => StoryWorker {
+                title: tasks::title(&recording.polls, id, &places),
+                name: tasks::name(&recording.polls, id),
+            },
+        };
+        let workers = lanes.into_iter().map(column).collect();
+        if *with_history {
+            let (moments, objects, names) = (&moments, &objects, &names);
+            let mut material = Material { runtime, moments, objects, names, places: &mut places, sources };
+            found.history = Some(history::history(&recording, &mut material));
+        }
         let naming = Naming {
             memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
             object: &|object| objects.title(runtime, object),
         };
         found.named_message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
+        let why = cause.map(|cause| cause.sentence);
         found.story = Some(Story { why, structure, workers, rows, left_out });
         let notes = &mut found.post_mortem.notes;
         let news = changed(sources).filter(|note| !notes.contains(note));
         notes.extend(news);
         for worker in &mut found.post_mortem.workers {
-            let frames = places.borrow_mut().frames(&execution.machine().stack(worker.id));
+            let frames = places.frames(&execution.machine().stack(worker.id));
             describe(worker, within.get(&worker.id).copied(), &frames, execution, &bug, &objects);
         }
         Ok(())

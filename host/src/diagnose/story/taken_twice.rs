@@ -1,6 +1,7 @@
 //! A lock that a worker takes twice in one function, with another worker in between: what the function found the first time
 //! may no longer be so the second time. In a minimised schedule no switch can be left out, so that the bug needs this one.
 
+use super::facts::Cause;
 use super::moment::{Act, Got, Moment, is_same_line};
 use super::words::{Names, place};
 use crate::symbols::SourceFrame;
@@ -17,7 +18,7 @@ struct Taken<'a> {
 }
 
 /// A sentence on the last such case in the schedule.
-pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<String> {
+pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<Cause> {
     let taken: Vec<Taken<'_>> =
         moments.iter().enumerate().filter_map(|(at, moment)| taken(at, moment)).collect();
     let (first, other, second) = taken.iter().rev().find_map(|second| {
@@ -37,7 +38,7 @@ pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<String> {
     })?;
     let lock = names.lock(first.address);
     let name = (names.workers)(first.moment.worker);
-    Some(format!(
+    let sentence = format!(
         "{name} locks {lock} in step {} ({}) and again in step {} ({}), and in between {} locks it in step {} ({})",
         first.moment.step,
         place(first.line),
@@ -46,7 +47,8 @@ pub fn taken_twice(moments: &[Moment], names: &Names<'_>) -> Option<String> {
         (names.workers)(other.moment.worker),
         other.moment.step,
         place(other.line),
-    ))
+    );
+    Some(Cause { sentence, steps: vec![first.moment.step, other.moment.step, second.moment.step] })
 }
 
 fn taken(at: usize, moment: &Moment) -> Option<Taken<'_>> {

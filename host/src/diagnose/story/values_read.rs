@@ -4,6 +4,7 @@
 //! schedule differ is where the difference reaches the worker that fails. Only the guest's own lines count: how often a
 //! library tries to take a lock says nothing.
 
+use super::facts::Cause;
 use super::moment::{Places, stack_of};
 use super::polls::Lane;
 use super::recorder::{RawAccess, RawBlock, RawStep, Recording};
@@ -162,12 +163,14 @@ impl Read {
 }
 
 /// A sentence on the last thing that a failing worker read, if another worker had written it meanwhile.
-pub fn sentence(reader: Lane, failing: &[Read], names: &Names<'_>) -> Option<String> {
+pub fn sentence(reader: Lane, failing: &[Read], names: &Names<'_>) -> Option<Cause> {
     let is_news = |read: &&Read| read.writer.as_ref().is_some_and(|writer| writer.is_news);
     let read = failing.last().filter(is_news)?;
     let value = words::value(&read.access, names).filter(|value| value != words::NOT_NULL);
     let (who, what, place) = (names.lane(reader), read.what(value, names)?, words::place(&read.line));
-    Some(format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote(names)))
+    let sentence = format!("{who} reads {what} in step {} ({place}){}", read.step, read.wrote(names));
+    let written = read.writer.as_ref().map(|writer| writer.step);
+    Some(Cause { sentence, steps: [Some(read.step), written].into_iter().flatten().collect() })
 }
 
 /// A clause on the first read in which a passing schedule differs from the failing one.

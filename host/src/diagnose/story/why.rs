@@ -5,7 +5,7 @@
 //! two uses of it, or else wrote what its worker read last; for a block, which worker freed it.
 
 use super::deadlock::deadlock;
-use super::facts::Facts;
+use super::facts::{Cause, Facts};
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::polls::Lane;
 use super::taken_twice::taken_twice;
@@ -23,28 +23,28 @@ pub fn may_follow_from_values(kind: BugKind) -> bool {
 }
 
 /// The sentence that follows the verdict.
-pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<String> {
-    let sentence = match bug.kind {
-        BugKind::Deadlock => deadlock(facts),
-        BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts),
+pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<Cause> {
+    let cause = match bug.kind {
+        BugKind::Deadlock => deadlock(facts).map(Cause::from),
+        BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts).map(Cause::from),
         kind if may_follow_from_values(kind) => {
             let changed = bug.worker.and_then(|worker| changed(worker, facts));
             let twice = || taken_twice(facts.moments, facts.names);
             changed.or_else(twice).or_else(|| facts.read.clone())
         }
-        BugKind::DataRace => race(bug, facts),
+        BugKind::DataRace => race(bug, facts).map(Cause::from),
         _ => None,
     };
     // A stale value comes first: it is what readers who assume sequential consistency do not expect.
     let stale = facts.moments.iter().any(|moment| matches!(moment.act, Act::Stale(_)));
-    let stale = if stale { faults(facts) } else { None };
+    let faults = faults(facts).map(Cause::from);
     let failed = facts.moments.iter().any(|moment| matches!(moment.act, Act::Fault { how: Some(_), .. }));
-    match (stale.or(sentence), faults(facts)) {
+    match (cause.filter(|_| !stale || faults.is_none()), faults) {
         // A call that failed is a part of the cause, whatever else is.
-        (Some(sentence), Some(faults)) if failed && !sentence.contains(&faults) => {
-            Some(format!("{sentence}; {faults}"))
+        (Some(cause), Some(faults)) if failed => {
+            Some(Cause { sentence: format!("{}; {}", cause.sentence, faults.sentence), ..cause })
         }
-        (Some(sentence), _) => Some(sentence),
+        (Some(cause), _) => Some(cause),
         (None, faults) => faults,
     }
 }
@@ -136,7 +136,7 @@ fn race<'a>(bug: &Bug, facts: &'a Facts<'_>) -> Option<String> {
 }
 
 /// Which worker changed what the failing line reads; if the line reads nothing, what the function read last.
-fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
+fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<Cause> {
     let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
     let culprit = (facts.lane)(culprit);
     let (at, read) = read_last(culprit, facts, &line)?;
@@ -145,7 +145,10 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<String> {
         Some(known) => format!("`{}`", known.name),
         None => format!("what {} reads", words::place(facts.moments[at].line.as_ref()?)),
     };
-    lost_update(&before, &memory, facts).or_else(|| changed_between(culprit, &before, &memory, facts))
+    let mut cause =
+        lost_update(&before, &memory, facts).or_else(|| changed_between(culprit, &before, &memory, facts))?;
+    cause.steps.push(facts.moments[at].step);
+    Some(cause)
 }
 
 /// The last access of shared memory in a line, with its moment; if that line has none, the last one in the same
@@ -187,7 +190,7 @@ fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
 }
 
 /// A lost update: the last writer had read the memory, in the same function, before another worker wrote it.
-fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
+fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<Cause> {
     let last = before.iter().rposition(|touch| touch.writes && !touch.reads)?;
     let writer = before[last].moment;
     let read = before[..last].iter().rposition(|touch| touch.moment.lane() == writer.lane())?;
@@ -200,18 +203,19 @@ fn lost_update(before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<
         return None;
     }
     let name = facts.names.lane(writer.lane());
-    Some(format!(
+    let sentence = format!(
         "{name} reads {memory} in step {}, {} changes it in step {}, and {name} writes over that in step {} ({})",
         reader.step,
         facts.names.lane(lost.moment.lane()),
         lost.moment.step,
         writer.step,
         words::place(line),
-    ))
+    );
+    Some(Cause { sentence, steps: vec![reader.step, lost.moment.step, writer.step] })
 }
 
 /// A change by another worker between two accesses of the worker that fails.
-fn changed_between(culprit: Lane, before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<String> {
+fn changed_between(culprit: Lane, before: &[Touch<'_>], memory: &str, facts: &Facts<'_>) -> Option<Cause> {
     let at = before.iter().rposition(|touch| touch.writes && touch.moment.lane() != culprit)?;
     let other = before[at].moment;
     let own = |touch: &&Touch<'_>| touch.moment.lane() == culprit;
@@ -219,10 +223,11 @@ fn changed_between(culprit: Lane, before: &[Touch<'_>], memory: &str, facts: &Fa
     let earlier = before[..at].iter().rfind(own).filter(|touch| touch.reads && !touch.writes)?.moment.step;
     let later = before[at..].iter().find(own)?.moment.step;
     let line = words::in_brackets(other.line.as_ref());
-    Some(format!(
+    let sentence = format!(
         "{} changes {memory} in step {}{line}, between step {earlier} and step {later} of {}",
         facts.names.lane(other.lane()),
         other.step,
         facts.names.lane(culprit),
-    ))
+    );
+    Some(Cause { sentence, steps: vec![earlier, other.step, later] })
 }
