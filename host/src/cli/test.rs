@@ -16,6 +16,7 @@ use super::select::Selection;
 use super::session::{Session, TestOptions};
 use super::shares::Shares;
 use super::units::{Claim, UnitArgs};
+use crate::artifact::Artifact;
 use crate::exit::Exit;
 use crate::explain::How;
 use crate::explore::frontier::Frontier;
@@ -34,6 +35,7 @@ use rand::TryRng;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 #[derive(clap::Args)]
@@ -124,14 +126,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
     let harness = artifact.table.libtest;
     let options = test_options(args, module, harness, uses)?;
-    let selection = Selection {
-        artifact: &artifact,
-        module,
-        settings: &options.settings,
-        patterns: &args.test,
-        harness: &args.harness,
-        may_be_empty: args.runner,
-    };
+    let selection = selection(args, &artifact, module, &options);
     if args.list {
         let terse = args.report.format.name == "terse" || args.harness.quiet;
         print!("{}", selection.list(terse, args.report.format.for_programs)?);
@@ -233,20 +228,29 @@ pub fn check_unit(matches: &ArgMatches) -> Result<()> {
         );
     }
     let uses = Uses::of(&load::read(module)?);
-    let options = test_options(&args, module, false, uses)?;
-    let mut instrumented = args.instrument.options();
-    prepare(&args, uses, &mut instrumented)?;
-    let artifact = load::artifact(module, &instrumented, !args.execute.no_cache)?;
-    let selection = Selection {
-        artifact: &artifact,
+    let mut options = args.instrument.options();
+    prepare(&args, uses, &mut options)?;
+    let artifact = load::artifact(module, &options, !args.execute.no_cache)?;
+    let options = test_options(&args, module, artifact.table.libtest, uses)?;
+    let tests = selection(&args, &artifact, module, &options).tests()?.tests;
+    args.units.check_tests(tests.len(), tests.iter().filter(|test| test.ignored.is_none()).count())
+}
+
+/// The tests that the arguments select.
+fn selection<'a>(
+    args: &'a Args,
+    artifact: &'a Arc<Artifact>,
+    module: &'a Path,
+    options: &'a TestOptions,
+) -> Selection<'a> {
+    Selection {
+        artifact,
         module,
         settings: &options.settings,
         patterns: &args.test,
         harness: &args.harness,
-        may_be_empty: false,
-    };
-    let tests = selection.tests()?.tests;
-    args.units.check_tests(tests.len(), tests.iter().filter(|test| test.ignored.is_none()).count())
+        may_be_empty: args.runner,
+    }
 }
 
 /// Makes the module tell what the tests with these arguments need to know.

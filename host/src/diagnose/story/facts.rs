@@ -42,7 +42,7 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Cause {
     pub sentence: String,
-    /// The numbers of the steps that it names and that no story leaves out.
+    /// The numbers of the steps that it names: the story is about these.
     pub steps: Vec<u64>,
 }
 

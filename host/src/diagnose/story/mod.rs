@@ -7,9 +7,9 @@
 //! - `polls`: the tasks that workers execute, and what becomes of them; `tasks`: where suspended ones wait; `turns`: which of
 //!   that is important. Workers and tasks are the story's *lanes*.
 //! - `sharing`: which memory several of them use.
-//! - `why`: what the schedule proves about the cause; `taken_twice`: a lock that a function takes twice, with another
-//!   worker in between; `values_read`: what the failing worker read, and what it reads in a passing schedule; `looks`: what
-//!   a worker that waits for ever saw before somebody changed it.
+//! - `why`: what the schedule proves about the cause, from `facts`; `deadlock`: the cause of a deadlock; `taken_twice`: a lock
+//!   that a function takes twice, with another worker in between; `values_read`: what the failing worker read, and what it
+//!   reads in a passing schedule; `looks`: what a worker that waits for ever saw before somebody changed it.
 //! - `holders`: which workers hold what others wait for; `within`: workers that wait for something of a library.
 //! - `history`: all steps, and happens-before between them.
 //! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
