@@ -51,7 +51,8 @@ def needs(campaign, unit):
     paths = [campaign / "campaign.json"]
     if "-" in unit:
         stage, number = unit.split("-")
-        paths += [campaign / "stages" / stage / name for name in ["parts", f"{number}.frontier"]]
+        names = ["parts", "visited.frontier", f"{number}.frontier"]
+        paths += [campaign / "stages" / stage / name for name in names]
     return {str(path.relative_to(campaign)): path.read_bytes() for path in paths if path.exists()}
 
 

@@ -211,11 +211,10 @@ fn advice(result: &TestResult) -> Option<String> {
         }
         Some(searched) if searched.counts.cyclic => {
             // Only a search that saw all states has their graph.
-            let whole = result.subject.strategy == "stateful" && searched.resumed.is_some();
-            let asks = if whole {
-                "a search that is not resumed asks that"
-            } else {
-                "--strategy stateful asks that"
+            let asks = match result.subject.strategy == "stateful" {
+                false => "--strategy stateful asks that",
+                true if searched.resumed.is_some() => "a search that is not resumed asks that",
+                true => "a search in one process asks that",
             };
             return Some(asks.into());
         }

@@ -16,7 +16,12 @@ pub enum AtomicKind {
 
 /// Functions that are atomic by default, with and without threads.
 pub const ATOMIC: &[(AtomicKind, &[&str])] =
-    &[(AtomicKind::Allocator, ALLOCATORS), (AtomicKind::Announced, PATHS), (AtomicKind::Silent, CHECKERS)];
+    &[
+        (AtomicKind::Allocator, ALLOCATORS),
+        (AtomicKind::Announced, PATHS),
+        (AtomicKind::Silent, CHECKERS),
+        (AtomicKind::Silent, C_SDK_MEMORY),
+    ];
 
 /// Functions that are also atomic in a module whose libc was built without threads.
 pub const ATOMIC_UNGUARDED: &[(AtomicKind, &[&str])] = &[
@@ -121,6 +126,10 @@ pub const UNNOTICED: &[&str] = &[
     "std::__[12]::locale::*",
     "std::__[12]::ios_base::xalloc",
 ];
+
+/// The function by which coyote-cc's C library allocates what a program does not ask for, and what could therefore not be
+/// told that there is no memory: calls of allocators from atomic functions do not fail.
+pub const C_SDK_MEMORY: &[&str] = &["__coyote_memory"];
 
 /// Functions of coyote-cc's C library that are one operation without an object of the host: a scheduling
 /// point precedes them.

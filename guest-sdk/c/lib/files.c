@@ -18,10 +18,7 @@ PRIVATE uint32_t lock_of(const FILE *file) {
     lock = lock->next;
   }
   if (!lock) {
-    lock = malloc(sizeof *lock);
-    if (!lock) {
-      __coyote_bug("there is no memory for the lock of a file");
-    }
+    lock = __coyote_memory(sizeof *lock);
     lock->file = file;
     lock->next = locks;
     locks = lock;

@@ -100,6 +100,8 @@ _Noreturn void __coyote_unsupported_parts(const char *const *parts);
 _Noreturn void __coyote_bug(const char *what);
 /* The same with a text in parts, up to NULL. */
 _Noreturn void __coyote_bug_parts(const char *const *parts);
+/* Zeroed memory that the library cannot do without: see memory.c. */
+void *__coyote_memory(size_t bytes);
 /* Ends the run: the program uses a sync object, or a thread, against its rules. The object is NULL if the text names it. */
 _Noreturn void __coyote_misuse(const volatile void *object, const char *what);
 /* The same with a text in parts, up to NULL. */

@@ -5,6 +5,16 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+/* Memory that the library itself cannot do without: zeroed, and never freed. The instrumenter knows the function by its
+ * name; no fault makes this allocation fail. */
+void *__coyote_memory(size_t bytes) {
+  void *block = calloc(1, bytes);
+  if (!block) {
+    __coyote_bug("there is no memory for what the C library needs");
+  }
+  return block;
+}
+
 /* The page size that sysconf returns. */
 #define PAGE ((size_t)PAGESIZE)
 

@@ -26,10 +26,10 @@ PRIVATE void get_texts(struct texts *into, sizes_get *sizes, texts_get *get, uin
   if (sizes(&strings, &bytes)) {
     __coyote_bug("the arguments or the environment cannot be read");
   }
-  char **list = calloc(strings + 1, sizeof *list);
-  char *texts = malloc(bytes + 1);
-  if (!list || !texts || get((uint8_t **)list, (uint8_t *)texts)) {
-    __coyote_bug("there is no memory for the arguments or the environment");
+  char **list = __coyote_memory((strings + 1) * sizeof *list);
+  char *texts = __coyote_memory(bytes + 1);
+  if (get((uint8_t **)list, (uint8_t *)texts)) {
+    __coyote_bug("the arguments or the environment cannot be read");
   }
   list[strings] = NULL;
   *count = strings;

@@ -28,6 +28,20 @@ fn a_mutex_excludes() {
     assert_eq!(*balance.lock(), 1600);
 }
 
+/// An attempt that fails leaves the lock as it is.
+#[coyote::test]
+fn a_held_mutex_is_not_taken() {
+    let mutex = Mutex::new(0);
+    let guard = mutex.lock();
+    thread::scope(|scope| {
+        scope.spawn(|| assert!(mutex.try_lock().is_none()));
+    });
+    assert!(mutex.try_lock().is_none());
+    drop(guard);
+    *mutex.try_lock().unwrap() += 1;
+    assert_eq!(*mutex.lock(), 1);
+}
+
 #[coyote::test]
 fn writers_are_alone() {
     let (lock, inside) = (RwLock::new(0), AtomicU32::new(0));

@@ -94,7 +94,7 @@ impl UnitArgs {
     /// The file cannot be read, or is none.
     pub fn part(&self) -> Result<Option<Frontier>> {
         let part = self.part.as_deref().filter(|part| *part != Path::new(WHOLE));
-        Ok(part.map(Frontier::read).transpose()?)
+        Ok(part.map(Frontier::read_part).transpose()?)
     }
 
     /// Whether the result is written for `merge`, which combines it with others and reports it.
@@ -166,10 +166,10 @@ impl UnitArgs {
                 return Ok(());
             }
             bail!(
-                "{strategy} cannot be divided into units, since {}; search by dfs, dpor, preemption-bounding or \
-                 delay-bounding, or choose a sampler from --strategy list",
+                "{strategy} cannot be divided into units, since {}; search by dfs, dpor, stateful, \
+                 preemption-bounding or delay-bounding, or choose a sampler from --strategy list",
                 match is_search(strategy) {
-                    true => "it relies on a memory of what it has seen, or samples",
+                    true => "it remembers what it has seen within a bound, or samples",
                     false => "it is no search",
                 }
             );

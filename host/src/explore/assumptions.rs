@@ -84,16 +84,19 @@ fn of_points(plan: &Plan, uses: Uses) -> Vec<String> {
     assumptions
 }
 
-/// What is not known about executions without an end, if there may be some. All executions that other searches prove
-/// something about have an end, or there is a cycle of states and no proof.
-fn of_rounds(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<&'static str> {
-    let (wanted, bugs) = (endless::wanted(plan), plan.settings.detectors.lassos());
-    let looked = match strategy {
-        "stateful" if !seen.had_cycles() => return Vec::new(),
-        "stateful" => wanted,
-        "dpor" => Wanted::default(),
-        _ => return Vec::new(),
-    };
+/// The rounds that a search has looked for, if there may be some. All executions that other searches prove something
+/// about have an end, or there is a cycle of states and no proof.
+fn looked(plan: &Plan, strategy: &str, seen: &Seen) -> Option<Wanted> {
+    match strategy {
+        "stateful" => seen.had_cycles().then(|| endless::wanted(plan)),
+        "dpor" => Some(Wanted::default()),
+        _ => None,
+    }
+}
+
+/// What is not known about executions without an end if these rounds were looked for.
+pub(super) fn of_rounds(plan: &Plan, looked: Wanted) -> Vec<&'static str> {
+    let bugs = plan.settings.detectors.lassos();
     let mut assumptions = Vec::new();
     if looked != bugs {
         assumptions.push("no round of steps is repeated for ever");
@@ -141,7 +144,8 @@ pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String>
         assumptions.push("references to other things than functions are equal".into());
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
-    assumptions.extend(of_rounds(plan, strategy, seen).into_iter().map(String::from));
+    let of_rounds = looked(plan, strategy, seen).map(|looked| of_rounds(plan, looked));
+    assumptions.extend(of_rounds.into_iter().flatten().map(String::from));
     assumptions.extend(of_orderings(plan, false));
     if plan.settings.detectors.misses_races(plan.artifact) {
         let how = if plan.settings.weak_memory() { "" } else { ", which --races bug looks for" };

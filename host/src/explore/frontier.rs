@@ -13,7 +13,8 @@
 //! program can execute them ([`coyote_strategies::search::stored`]).
 //!
 //! A *part* of a campaign's search has the same form. What is left elsewhere is not in it, so it is no frontier with which
-//! a search can end.
+//! a search can end. If the search remembers states, what all parts have visited before is in a file of its own, which has
+//! the same form, too, and which parts name by its hash.
 //!
 //! Version 1 was JSON without a hash. It can still be read; a search that resumes from it tells the user that nothing
 //! protects it.
@@ -74,11 +75,30 @@ impl Identity {
 struct Header {
     identity: Identity,
     done: Done,
-    /// Of a part of a campaign's search: the states below which other parts have work, too.
+    /// What only a part of a campaign's search has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    part: Option<BTreeSet<u64>>,
+    part: Option<Part>,
     /// The size of each section in bytes.
     sections: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Part {
+    /// See [`Work::common`].
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    common: BTreeSet<u64>,
+    /// The BLAKE3 of the file with what was visited before, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visited: Option<String>,
+    /// See [`Work::turn`].
+    #[serde(skip_serializing_if = "is_zero")]
+    turn: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// See the module's documentation.
@@ -93,6 +113,8 @@ pub struct Frontier {
     pub work: Work,
     /// Whether it is a part of a campaign's search.
     pub is_part: bool,
+    /// Of a part: the BLAKE3 of the file with what was visited before, in hex.
+    pub visited_in: Option<String>,
 }
 
 /// Why a frontier was not written, or not read. None of these is a verdict on the guest.
@@ -142,14 +164,15 @@ pub fn write_part(
     common: BTreeSet<u64>,
     left: &[Section],
 ) -> Result<(), FrontierError> {
-    write_file(path, Identity::of(plan, strategy), Done::default(), Some(common), left)
+    let part = Part { common, ..Part::default() };
+    write_file(path, Identity::of(plan, strategy), Done::default(), Some(part), left)
 }
 
 fn write_file(
     path: &Path,
     identity: Identity,
     done: Done,
-    part: Option<BTreeSet<u64>>,
+    part: Option<Part>,
     left: &[Section],
 ) -> Result<(), FrontierError> {
     let failed = |error| FrontierError::Write { path: path.into(), error };

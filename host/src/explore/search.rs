@@ -7,7 +7,7 @@
 //! When a search stops early, its remaining work is written to a file. This also happens now and then during the search
 //! (`checkpoints`), so that little is lost if the process is killed.
 
-use super::assumptions::{assumptions, of_result, of_search};
+use super::assumptions::{assumptions, of_result, of_rounds, of_search};
 use super::checkpoints::Checkpoints;
 use super::frontier::{self, Frontier, Section};
 use super::memory::resident_bytes;
@@ -21,6 +21,7 @@ use crate::outcome::{Bug, BugKind, Outcome};
 use crate::results::{Done, Incidents, IterationNotes, Resumed, SearchSummary, Stop, TestResult};
 use crate::statistics::StepsMax;
 use coyote_strategies::sample::follow::Follow;
+use coyote_strategies::search::rounds::Wanted;
 use coyote_strategies::search::seen::Seen;
 use coyote_strategies::search::{self, Advance, Counts, Item, Search, Shared};
 use coyote_strategies::{Decision, Iteration, Status};
@@ -55,14 +56,16 @@ pub fn explore(
              Options::footprints"
         )));
     }
-    let (items, mut shared, resumed) = match resume {
+    let (items, mut shared, visited, resumed) = match resume {
         Some(Frontier { work, from, done, is_part, .. }) => {
             let shared = work.shared().map_err(ExploreError::Strategy)?;
-            (work.items, shared, (!is_part).then_some(Resumed { from, done }))
+            (work.items, shared, work.visited, (!is_part).then_some(Resumed { from, done }))
         }
-        None => (fresh.save(), Shared::default(), None),
+        None => (fresh.save(), Shared::default(), Arc::default(), None),
     };
-    shared.seen = Arc::new(Seen::looking_for(endless::wanted(plan)));
+    let seen = Seen::looking_for(endless::wanted(plan));
+    let is_part = plan.budget.unit.is_some() && search::remembers(name);
+    shared.seen = Arc::new(if is_part { seen.of_part(visited) } else { seen });
     let before = resumed.as_ref().map_or(Counts::default(), |resumed| resumed.done.counts);
     let mut result = TestResult::new(plan.subject(name.into()), steps_max, true);
     if let Some(Resumed { done, .. }) = &resumed {
@@ -366,8 +369,14 @@ impl Job<'_> {
 /// them.
 pub fn complete(plan: &Plan, result: &mut TestResult) {
     let settings = plan.settings.in_search(plan.artifact);
-    let assumptions = of_result(&plan.with(&settings), result, None);
-    result.search.iter_mut().for_each(|search| search.assumptions.extend(assumptions.clone()));
+    let plan = plan.with(&settings);
+    let assumptions = of_result(&plan, result, None);
+    if let Some(search) = &mut result.search {
+        if search.may_repeat {
+            search.assumptions.extend(of_rounds(&plan, Wanted::default()).into_iter().map(String::from));
+        }
+        search.assumptions.extend(assumptions);
+    }
 }
 
 /// Puts the result together, and writes the remaining work to disk.
@@ -390,6 +399,12 @@ fn conclude(
             "what the unit leaves exceeds the memory limit of searches: give --search-memory, or fewer --unit-steps".into(),
         ));
     }
+    let is_done = state.left.is_empty();
+    if plan.budget.unit.is_some() && search::remembers(name) {
+        let mut visited = shared.seen.visited();
+        visited.cyclic |= counts.cyclic;
+        state.left.push(Section::of_visited(&visited));
+    }
     if !state.left.is_empty() {
         let written = match plan.budget.unit {
             Some(_) => frontier::write_part(&checkpoints.path, plan, name, shared.dpor.common(), &state.left),
@@ -407,7 +422,7 @@ fn conclude(
     if plan.budget.unit.is_none() {
         result.incidents.merge(std::mem::take(&mut cut).missing_in(&result.incidents));
     }
-    let exhausted = state.left.is_empty() && result.stop == Stop::Iterations;
+    let exhausted = is_done && result.stop == Stop::Iterations;
     if exhausted {
         result.stop = Stop::Exhausted;
         checkpoints.remove(state.resumed.as_ref().map(|resumed| &*resumed.from));
@@ -430,6 +445,7 @@ fn conclude(
         frontier,
         cut,
         open_units: 0,
+        may_repeat: false,
         resumed: state.resumed,
     });
     let others = result.other_bugs_before().count() as u64;

@@ -295,6 +295,9 @@ pub struct SearchSummary {
     /// The number of units without a result, if this is the result of a campaign.
     #[serde(default, skip_serializing_if = "is_default")]
     pub open_units: u64,
+    /// Of a campaign: whether steps may be repeated for ever, which no unit looks for.
+    #[serde(skip)]
+    pub may_repeat: bool,
     /// What earlier runs did, if this one continued with their remaining work. `counts` includes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,

@@ -271,6 +271,7 @@ fn what_differs_is_not_put_together() {
         frontier: None,
         cut: Incidents::default(),
         open_units: 0,
+        may_repeat: false,
         resumed: None,
     };
     let cases: [(TestResult, MergeError); 6] = [
@@ -334,6 +335,7 @@ fn searches_are_stored_too() {
         frontier: Some("b.frontier".into()),
         cut: Incidents::default(),
         open_units: 0,
+        may_repeat: false,
         resumed: Some(Resumed { from: "c.frontier".into(), done }),
     };
     let stored = serde_json::to_string(&summary).unwrap();

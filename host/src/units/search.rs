@@ -4,11 +4,15 @@
 //! parts of a stage are searched, each by a unit; what they have left is joined, and divided into the parts of the next
 //! stage ([`coyote_strategies::search::division`]). The first stage has one part, the whole search. All of this is a
 //! function of the campaign: a part, the budget of its unit, and so what the unit does and leaves.
+//!
+//! Units of a search that remembers states begin with what was visited in the stages before.
 
 use super::Campaign;
 use crate::explore::UnitBudget;
-use crate::results::{Stop, Subject, TestResult};
+use crate::results::{SearchSummary, Stop, Subject, TestResult};
 use crate::statistics::StepsMax;
+use coyote_strategies::search::Counts;
+use coyote_strategies::search::visited::Visited;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,13 +57,31 @@ pub fn budget_of_stage(parts: u64, units: u64, steps: u64) -> UnitBudget {
     }
 }
 
+/// Counts what several units have met once.
+fn count_once(search: &mut SearchSummary, visited: &Visited) {
+    let counts = &mut search.counts;
+    let Counts { executions, bugs, abandoned, unfinished, .. } = visited.ends();
+    // A search that compares classes counts no states.
+    let states = if counts.states > 0 { visited.states.len() as u64 } else { 0 };
+    let cyclic = visited.may_not_end();
+    *counts = Counts { executions, bugs, abandoned, unfinished, states, cyclic, ..*counts };
+    search.may_repeat = visited.cyclic;
+}
+
 /// The result of a campaign of a search, from those of its units in the order of stages and parts. `open`: the number of
 /// units of the present stage without a result; `done`: whether nothing is left, or a bug ended the campaign. Bugs have no
-/// paths. What depends on the module is not in it: see [`crate::explore::search::complete`].
+/// paths. `visited`: the states that all units have visited, if the search remembers them; so each of their ends counts
+/// once, though units of one stage may have met it several times. What depends on the module is not in the result: see
+/// [`crate::explore::search::complete`].
 ///
 /// # Errors
 /// The units are of different campaigns: says in what they differ.
-pub fn total(units: &[SearchUnit], open: u64, done: bool) -> Result<TestResult, String> {
+pub fn total(
+    units: &[SearchUnit],
+    visited: Option<&Visited>,
+    open: u64,
+    done: bool,
+) -> Result<TestResult, String> {
     let mut total: Option<TestResult> = None;
     for SearchUnit { campaign, elapsed, result, .. } in units {
         let first = &units[0].campaign;
@@ -78,6 +100,10 @@ pub fn total(units: &[SearchUnit], open: u64, done: bool) -> Result<TestResult, 
         total.unwrap_or_else(|| TestResult::new(Subject::default(), StepsMax { unfair: 0, fair: 0 }, true));
     // A unit ends with its first bug unless the campaign goes on behind bugs.
     let ended_with_bug = units.iter().any(|unit| unit.result.stop == Stop::Bug);
+    if let (Some(search), Some(visited), [_, _, ..]) = (&mut total.search, visited, units) {
+        count_once(search, visited);
+        total.statistics.buggy = total.statistics.buggy.min(search.counts.bugs);
+    }
     if let Some(search) = &mut total.search {
         let counts = search.counts;
         total.any_choice |= counts.executions + counts.abandoned + counts.unfinished + counts.redundant > 1;

@@ -285,7 +285,7 @@ fn essence(ended: &Ended) -> serde_json::Value {
     report
 }
 
-const SEARCHED: [Searched; 7] = [
+const SEARCHED: [Searched; 11] = [
     Searched {
         module: "examples/wasm/account.wasm",
         options: &["--test", "overdraft_fixed", "-s", "preemption-bounding:1"],
@@ -327,6 +327,31 @@ const SEARCHED: [Searched; 7] = [
         options: &["--test", "locked", "-s", "delay-bounding:2"],
         units: "4",
         steps: "100",
+    },
+    Searched {
+        module: "examples/wasm/counts.wasm",
+        options: &["--test", "rmw_2x8", "-s", "stateful"],
+        units: "6",
+        steps: "4000",
+    },
+    Searched {
+        module: "examples/wasm/racy_counter.wasm",
+        options: &["--test", "racy", "-s", "stateful", "--explore"],
+        units: "4",
+        steps: "30",
+    },
+    Searched {
+        module: "host/tests/host/wat/frontier.wat",
+        options: &["--test", "correct", "-s", "dfs+hb"],
+        units: "4",
+        steps: "200",
+    },
+    // States are reached with different numbers of steps.
+    Searched {
+        module: "examples/wasm/eventually.wasm",
+        options: &["--test", "remembered_request", "-s", "stateful"],
+        units: "4",
+        steps: "800",
     },
 ];
 
@@ -385,12 +410,17 @@ fn units_of_a_search_are_functions_of_their_parts() {
 #[cfg(unix)]
 #[test]
 fn workers_of_a_search_that_are_killed() {
-    let options = &["--test", "overdraft_fixed", "-s", "dpor"];
-    let searched = Searched { module: "examples/wasm/account.wasm", options, units: "6", steps: "300000" };
-    let (directory, alone) = searched.begin();
-    let directory = directory.path();
-    work_while_workers_are_killed(directory, 2, 300);
-    assert_eq!(essence(&searched.report(directory)), essence(&alone));
+    for (test, module, strategy, steps) in
+        [("overdraft_fixed", "account", "dpor", "300000"), ("rmw_2x8", "counts", "stateful", "4000")]
+    {
+        let module = &*format!("examples/wasm/{module}.wasm");
+        let options = &["--test", test, "-s", strategy];
+        let searched = Searched { module, options, units: "6", steps };
+        let (directory, alone) = searched.begin();
+        let directory = directory.path();
+        work_while_workers_are_killed(directory, 2, 300);
+        assert_eq!(essence(&searched.report(directory)), essence(&alone), "{test}");
+    }
 }
 
 /// Before the end there is no verdict; a bug ends the campaign with its stage; and no damage leads to a verdict.
@@ -488,6 +518,40 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
     // A result of a unit is none that can be merged.
     let merged = process::run(directory, &["merge", "c/results/1-1.result"]);
     assert!(merged.code == Some(1) && merged.stderr.contains("`coyote-wasm campaign report`"), "{merged:?}");
+}
+
+/// What was visited before a stage is damaged, or is of another stage: no unit and no report goes on with it.
+#[test]
+fn what_was_visited_is_that_of_the_stage() {
+    let searched = &SEARCHED[7];
+    let (directory, alone) = searched.begin();
+    let directory = directory.path();
+    let some = process::run(directory, &["campaign", "work", "c", "-j", "1", "--units-max", "8"]);
+    assert_eq!(some.code, Some(0), "{some:?}");
+    let visited = |stage: &str| directory.join(format!("c/stages/{stage}/visited.frontier"));
+    let (bytes, older) = (std::fs::read(visited("3")).unwrap(), std::fs::read(visited("2")).unwrap());
+    let mut wrong: Vec<Vec<u8>> = (0..bytes.len()).step_by(bytes.len() / 9).map(|at| bytes[..at].to_vec()).collect();
+    wrong.extend((0..bytes.len()).step_by(bytes.len() / 9).map(|at| {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        damaged
+    }));
+    wrong.push(older);
+    for wrong in wrong {
+        std::fs::write(visited("3"), wrong).unwrap();
+        for command in ["work", "report"] {
+            let ended = process::run(directory, &["campaign", command, "c"]);
+            assert_eq!(ended.code, Some(1), "{ended:?}");
+            assert!(ended.stderr.contains("stages/3/visited.frontier"), "{ended:?}");
+        }
+    }
+    std::fs::remove_file(visited("3")).unwrap();
+    let ended = process::run(directory, &["campaign", "work", "c"]);
+    assert!(ended.code == Some(1) && ended.stderr.contains("cannot read"), "{ended:?}");
+    std::fs::write(visited("3"), bytes).unwrap();
+    let ended = process::run(directory, &["campaign", "work", "c"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(essence(&searched.report(directory)), essence(&alone));
 }
 
 /// Without `--explore`, the stage with a bug is the last one.

@@ -51,6 +51,13 @@ impl Cache {
         &self.seen
     }
 
+    /// Records that an execution ended at the state of this number.
+    pub fn ended(&self, number: u32, status: Status) {
+        if self.caching != Caching::Nothing {
+            self.seen.ended(number, status);
+        }
+    }
+
     /// The information that this cache compares.
     pub fn caching(&self) -> Caching {
         self.caching

@@ -8,8 +8,8 @@
 //! reached at a lower one, so a known state need not be explored again, provided that the same worker
 //! executed the last step, because costs depend on that. The searches of one exploration share what was seen
 //! ([`super::seen`]); under a bound, a search with a cache does not give work away, since another one could reach
-//! a state at a higher level first. The cache is not stored: a search that continues from [`Search::save`] may
-//! see and count states again.
+//! a state at a higher level first. [`Search::save`] does not store the cache: a search that continues from there may
+//! see and count states again, unless it is passed what was visited ([`super::visited`]).
 //!
 //! A search that has no bound, compares states and began at the start keeps the graph of states. Once the
 //! graph is complete, the search that finished last reports the livelocks, and rounds if they are wanted: `endless`.
@@ -23,7 +23,7 @@ use super::rounds::{Begun, Facts, Label, Round};
 use super::stored::{check_branch, check_decision, misfit};
 use super::{Advance, Branch, Counts, Item, Prefix, Search, Shared, estimate};
 use crate::system::{Access, Decision, Status, System, decide};
-use crate::{Pick, View, WorkerId};
+use crate::{Pick, View, WorkerId, mix};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -75,6 +75,8 @@ pub struct Dfs<S: System> {
     /// Whether the system is in the state of the last node.
     here: bool,
     cache: Cache,
+    /// See [`Shared::turn`].
+    turn: u64,
     /// Whether this is a whole exploration whose graph of states is to be kept.
     complete: bool,
     /// Whether the search keeps that graph, alone or with others.
@@ -137,6 +139,7 @@ impl<S: System> Dfs<S> {
             picks: Vec::new(),
             here: false,
             cache: Cache::new(caching),
+            turn: 0,
             complete,
             graph: false,
             rounds: false,
@@ -194,6 +197,9 @@ impl<S: System> Dfs<S> {
             match (prefix.get(depth), branch) {
                 (Some(decision), branch) => {
                     check_decision(system, *decision, depth)?;
+                    if branch.is_some() {
+                        self.state = self.cache.number(system).unwrap_or(0);
+                    }
                     self.push(system, spent, branch.map_or(Left::Nothing, Left::Some));
                     spent = self.make(system, *decision);
                 }
@@ -266,6 +272,14 @@ impl<S: System> Dfs<S> {
         } else {
             self.counts.cyclic = self.cache.cyclic;
         }
+        if self.cache.caching() == Caching::States {
+            self.cache.seen().with_ending(|ending| {
+                self.nodes.last().inspect(|before| ending.leads(before.state, state));
+                if status.is_final() || !system.may_livelock() {
+                    ending.ends(state);
+                }
+            });
+        }
         if !new {
             self.counts.redundant += 1;
             return Arrival::Known;
@@ -274,6 +288,7 @@ impl<S: System> Dfs<S> {
             return Arrival::Open;
         }
         self.counts.ended(status);
+        self.cache.ended(state, status);
         if matches!(status, Status::Passed | Status::Bug)
             && let Some(node) = self.nodes.last_mut()
         {
@@ -292,6 +307,10 @@ impl<S: System> Dfs<S> {
             (Left::All, Status::Choosing { bound }) => values = 0..bound,
             (Left::All, _) => {
                 self.picks.extend(system.view().picks());
+                if self.turn > 0 {
+                    let of_state = mix(self.turn) ^ mix(u64::from(self.state));
+                    self.picks[start..].sort_by_cached_key(|pick| mix(of_state ^ u64::from(pick.worker().0)));
+                }
             }
             (Left::Some(branch), _) => {
                 values = branch.values.clone();
@@ -514,6 +533,7 @@ impl<S: System> Search<S> for Dfs<S> {
 
     fn share(&mut self, shared: &Shared) {
         self.cache.share(&shared.seen);
+        self.turn = shared.turn;
     }
 
     fn split(&mut self) -> Option<Item> {

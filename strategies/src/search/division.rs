@@ -5,6 +5,7 @@
 
 use super::dpor::SharedState;
 use super::dpor::division::{Joined, above, take};
+use super::visited::Visited;
 use super::{Item, Shared};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub struct Work {
     pub states: Vec<(u64, SharedState)>,
     /// Of a part: the states below which other parts have work, too.
     pub common: BTreeSet<u64>,
+    /// The states visited before, if the search remembers them; of what a part has left: those it has visited itself.
+    pub visited: Arc<Visited>,
+    /// Of a part of a search that remembers states: its number, from 1. See [`Shared::turn`].
+    pub turn: u64,
 }
 
 impl Work {
@@ -31,13 +36,13 @@ impl Work {
         self.items.is_empty() && self.states.is_empty()
     }
 
-    /// The states, for searches that go on with the items.
+    /// The states that [`dpor`](super::dpor) shares, for searches that go on with the items.
     ///
     /// # Errors
     /// The states do not fit together, or not with the items.
     pub fn shared(&self) -> Result<Shared, String> {
         let states = super::dpor::Shared::restore(self.states.clone(), &self.common, &self.items)?;
-        Ok(Shared { dpor: Arc::new(states), ..Shared::default() })
+        Ok(Shared { dpor: Arc::new(states), turn: self.turn, ..Shared::default() })
     }
 
     /// Divides it into at most `parts` parts, none of them empty.
@@ -47,6 +52,9 @@ impl Work {
     pub fn divide(self, parts: usize) -> Result<Vec<Work>, String> {
         if !self.common.is_empty() {
             return Err("a part is not divided again, but joined with the others".into());
+        }
+        if !self.visited.is_empty() {
+            return Ok(self.divide_regions(parts));
         }
         if self.states.is_empty() {
             // The items of a search are in an order, such as that of their costs: each part gets some from everywhere.
@@ -72,8 +80,20 @@ impl Work {
             items,
             states: above.iter().map(|number| (*number, states[number].clone())).collect(),
             common: above.into_iter().filter(|number| parts_below[number] > 1).collect(),
+            visited: Arc::default(),
+            turn: 0,
         };
         Ok(divided.into_iter().map(part).collect())
+    }
+
+    /// Divides it so that parts visit different states for long: each gets items that were close to each other, and makes
+    /// decisions in another order.
+    fn divide_regions(self, parts: usize) -> Vec<Work> {
+        let (parts, all) = (parts.min(self.items.len()), self.items.len());
+        let part = |turn| Work { visited: self.visited.clone(), turn, ..Work::default() };
+        let mut divided: Vec<Work> = (1..=parts as u64).map(part).collect();
+        self.items.into_iter().enumerate().for_each(|(i, item)| divided[i * parts / all].items.push(item));
+        divided
     }
 
     /// Puts together what the parts of a division have left, in their order.
@@ -86,14 +106,18 @@ impl Work {
         }
         let mut joined = Joined::new(parts.iter().map(|part| &part.states));
         let mut items = Vec::new();
-        for (part, Work { items: mut of_part, states, common }) in parts.iter().zip(left) {
+        // It is the same of all parts.
+        let mut all = parts.first().map(|part| Visited::clone(&part.visited)).unwrap_or_default();
+        for (part, Work { items: mut of_part, states, common, visited, turn: _ }) in parts.iter().zip(left) {
             if common != part.common {
                 return Err("what is left is of another part".into());
             }
             joined.add(&part.states, &part.common, states, &mut of_part)?;
             items.extend(of_part);
+            all.join(&visited);
         }
-        let whole = Work { items, states: joined.states(), common: BTreeSet::new() };
+        let states = joined.states();
+        let whole = Work { items, states, common: BTreeSet::new(), visited: Arc::new(all), turn: 0 };
         whole.shared()?;
         Ok(whole)
     }

@@ -16,7 +16,8 @@
 //! - [`ses`]: all executions, in the order of an explorer's delays.
 //! - [`ss`]: samples of these; [`ses_ss`]: first the search, then samples.
 //! - [`stratified`]: these three by name.
-//! - [`seen`]: the states that searches with a cache share.
+//! - [`seen`]: the states that searches with a cache share; [`visited`]: the same, stored and joined; [`ending`]: those
+//!   from which no end was reached yet.
 //! - [`fingerprints`]: a set of states in bounded memory.
 //! - [`cheapest`]: executions in the order of how hard they are to read.
 //! - [`effort`]: what a search needs until it finds a bug.
@@ -33,6 +34,7 @@ pub mod dfs;
 pub mod division;
 pub mod dpor;
 pub mod effort;
+pub mod ending;
 pub mod estimate;
 pub mod explorers;
 pub mod fingerprints;
@@ -46,8 +48,9 @@ pub mod ses_ss;
 pub mod ss;
 pub mod stored;
 pub mod stratified;
+pub mod visited;
 
-pub use names::{by_name, divisible, is_search, rests_on_footprints, shardable};
+pub use names::{by_name, divisible, is_search, remembers, rests_on_footprints, shardable};
 pub use prefix::Prefix;
 
 use crate::Pick;
@@ -206,6 +209,9 @@ pub struct Shared {
     pub dpor: Arc<dpor::Shared>,
     /// The states that were reached, if states are compared.
     pub seen: Arc<seen::Seen>,
+    /// Of a part of an exploration that remembers states: decides the order in which decisions are made at a state, so that
+    /// parts come to different states first. 0: the usual order.
+    pub turn: u64,
 }
 
 /// A search: see the module's documentation.

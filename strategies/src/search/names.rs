@@ -28,10 +28,15 @@ pub fn shardable(spec: &str) -> bool {
 }
 
 /// Whether the search's work can be divided into parts that know nothing of each other ([`super::division`]). Not if it
-/// relies on a memory of what it has seen, nor if it samples.
+/// samples, nor if it remembers what it has seen within a bound: a part could reach a state at a higher level first.
 pub fn divisible(spec: &str) -> bool {
     let name = spec.split(':').next().unwrap_or_default();
-    matches!(name, "dfs" | "dpor" | "preemption-bounding" | "delay-bounding")
+    remembers(spec) || matches!(name, "dfs" | "dpor" | "preemption-bounding" | "delay-bounding")
+}
+
+/// Whether parts of the search begin with what was visited before ([`super::visited`]).
+pub fn remembers(spec: &str) -> bool {
+    matches!(spec, "stateful" | "dfs+states" | "dfs+hb")
 }
 
 /// Whether the search relies on the footprints of steps ([`System::footprint`]): if a footprint is
@@ -118,9 +123,12 @@ mod tests {
     #[test]
     fn what_can_be_divided() {
         for spec in ["dfs", "dpor", "preemption-bounding", "preemption-bounding:2", "delay-bounding:0"] {
-            assert!(divisible(spec), "{spec}");
+            assert!(divisible(spec) && !remembers(spec), "{spec}");
         }
-        for spec in ["dfs+hb", "stateful", "preemption-bounding+states:2", "ses", "ss", "ses-ss", "random"] {
+        for spec in ["dfs+hb", "dfs+states", "stateful"] {
+            assert!(divisible(spec) && remembers(spec), "{spec}");
+        }
+        for spec in ["preemption-bounding+states:2", "delay-bounding+hb", "ses", "ss", "ses-ss", "random"] {
             assert!(!divisible(spec), "{spec}");
         }
     }

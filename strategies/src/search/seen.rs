@@ -1,11 +1,14 @@
 //! The states that were reached in one exploration, which all of its searches share: each is explored by the search
-//! that reaches it first.
+//! that reaches it first. They may begin with what others have visited ([`super::visited`]).
 
+use super::ending::Ending;
 use super::graph::Graph;
 use super::rounds::Wanted;
+use super::visited::{End, Visit, Visited};
+use crate::system::Status;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of maps among which states are divided by their hash, so that searches seldom wait for each other.
 const PARTS: usize = 64;
@@ -48,6 +51,12 @@ pub enum Arrived {
 pub struct Seen {
     parts: Vec<Mutex<BTreeMap<Key, Known>>>,
     next: AtomicU32,
+    /// What others had visited.
+    before: Arc<Visited>,
+    /// The states, by number, at which executions ended.
+    ends: Mutex<BTreeMap<u32, End>>,
+    /// The states, by number, from which no end was reached yet, if that is asked for.
+    ending: Option<Mutex<Ending<u32>>>,
     /// Whether an execution was cut off that could have continued.
     cut_off: AtomicBool,
     /// Whether states were reached again with another number of steps, and the graph that is kept was not judged yet.
@@ -74,6 +83,9 @@ impl Default for Seen {
         Seen {
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             next: AtomicU32::new(0),
+            before: Arc::default(),
+            ends: Mutex::default(),
+            ending: None,
             cut_off: AtomicBool::new(false),
             cyclic: AtomicBool::new(false),
             had_cycles: AtomicBool::new(false),
@@ -91,6 +103,62 @@ impl Seen {
     /// Nothing was seen yet, and such rounds are looked for.
     pub fn looking_for(wanted: Wanted) -> Seen {
         Seen { wanted, ..Seen::default() }
+    }
+
+    /// Others have visited `before`, and will be told what was visited.
+    pub fn of_part(self, before: Arc<Visited>) -> Seen {
+        let mut ending = Ending::default();
+        for (number, (hash, Visit { steps, .. })) in (0..).zip(&before.states) {
+            self.part(*hash).insert((*hash, u32::MAX), Known { steps: *steps, number });
+            if before.ending.open.contains_key(hash) {
+                ending.open(number);
+            }
+        }
+        let next = u32::try_from(before.states.len()).expect("memory is exhausted before");
+        Seen {
+            next: AtomicU32::new(next),
+            cut_off: AtomicBool::new(before.cut_off),
+            before,
+            ending: Some(Mutex::new(ending)),
+            ..self
+        }
+    }
+
+    /// What was visited, without what others had visited before in as few steps and with the same ends. For searches
+    /// whose costs do not depend on the last worker.
+    pub fn visited(&self) -> Visited {
+        let ends = lock(&self.ends);
+        let open = self.ending.as_ref().map(|ending| lock(ending).open.clone()).unwrap_or_default();
+        let mut hashes = vec![0; self.next.load(Ordering::Relaxed) as usize];
+        let mut states = BTreeMap::new();
+        for part in &self.parts {
+            for ((hash, _), Known { steps, number }) in lock(part).iter() {
+                hashes[*number as usize] = *hash;
+                let is_known = self.before.states.get(hash).is_some_and(|before| before.steps <= *steps);
+                let ends_now = self.before.ending.open.contains_key(hash) && !open.contains_key(number);
+                if !is_known || ends_now {
+                    states.insert(*hash, Visit { steps: *steps, end: ends.get(number).copied() });
+                }
+            }
+        }
+        let hash = |number: u32| hashes[number as usize];
+        let named = |(to, from): (u32, Vec<u32>)| (hash(to), from.into_iter().map(hash).collect());
+        let ending = Ending { open: open.into_iter().map(named).collect() };
+        Visited { states, cut_off: self.cut_off.load(Ordering::Relaxed), cyclic: self.cyclic(), ending }
+    }
+
+    /// Does something with the states from which no end was reached yet, if that is asked for.
+    pub fn with_ending(&self, act: impl FnOnce(&mut Ending<u32>)) {
+        if let Some(ending) = &self.ending {
+            act(&mut lock(ending));
+        }
+    }
+
+    /// Records that an execution ended at a state.
+    pub fn ended(&self, number: u32, status: Status) {
+        if let Some(end) = End::of(status) {
+            lock(&self.ends).insert(number, end);
+        }
     }
 
     /// The rounds that are looked for if the graph is kept.
@@ -124,6 +192,7 @@ impl Seen {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         assert!(number < u32::MAX, "memory is exhausted before");
         known.insert(key, Known { steps, number });
+        self.with_ending(|ending| ending.open(number));
         Arrived::First { state, number }
     }
 

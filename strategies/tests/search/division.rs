@@ -5,11 +5,14 @@ use crate::oracle::{Found, classify, enumerate};
 use coyote_strategies::Iteration;
 use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::division::Work;
-use coyote_strategies::search::{Advance, Counts, by_name};
+use coyote_strategies::search::seen::Seen;
+use coyote_strategies::search::visited::Visited;
+use coyote_strategies::search::{Advance, Counts, by_name, remembers};
 use coyote_strategies::system::Decision;
 use coyote_strategies::toy::Instruction::*;
 use coyote_strategies::toy::{Program, Toy, generate_sections, generate_timed};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Told of everything that a search comes to, with the system and the path there.
 type Told<'a> = &'a mut dyn FnMut(Advance, &mut Toy, &[Decision]);
@@ -23,7 +26,8 @@ fn search(
     told: Told,
 ) -> (Work, Counts) {
     let mut search = by_name::<Toy>(spec, 0, Some(part.items.clone())).unwrap();
-    let shared = part.shared().unwrap_or_else(|error| panic!("{error}"));
+    let mut shared = part.shared().unwrap_or_else(|error| panic!("{error}"));
+    shared.seen = Arc::new(Seen::default().of_part(part.visited.clone()));
     search.share(&shared);
     let mut toy = Toy::new(program.clone());
     let (mut items, mut patience) = (Vec::new(), 100);
@@ -49,11 +53,13 @@ fn search(
     search.each_left(&mut |item| items.push(item.clone()));
     let mut states = Vec::new();
     shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
-    (Work { items, states, common: shared.dpor.common() }, search.counts())
+    let mut visited = if remembers(spec) { shared.seen.visited() } else { Visited::default() };
+    visited.cyclic |= search.counts().cyclic;
+    (Work { items, states, common: shared.dpor.common(), visited: Arc::new(visited) }, search.counts())
 }
 
 /// Explores a program in stages of at most so many parts, each for a number of steps that `steps` chooses. Returns the
-/// counts of all parts together, and the number of stages.
+/// counts of all parts together, with what was visited counted once, and the number of stages.
 pub fn in_stages(
     spec: &str,
     program: &Program,
@@ -73,6 +79,12 @@ pub fn in_stages(
             counts = counts + of_part;
         }
         work = Work::join(&divided, left).unwrap_or_else(|error| panic!("{error}"));
+    }
+    if remembers(spec) {
+        let Counts { executions, bugs, abandoned, unfinished, .. } = work.visited.ends();
+        let states = if counts.states > 0 { work.visited.states.len() as u64 } else { 0 };
+        let cyclic = work.visited.may_not_end();
+        counts = Counts { executions, bugs, abandoned, unfinished, states, cyclic, ..counts };
     }
     (counts, stages)
 }
@@ -154,6 +166,37 @@ fn parts_together_execute_what_one_search_executes() {
             }
         }
     }
+}
+
+/// What the parts of a stage visit twice is counted once, and no part visits what was visited in an earlier stage.
+#[test]
+fn parts_that_remember_visit_what_one_search_visits() {
+    let (mut stages, mut cut, mut visited, mut twice) = (0, 0, 0, 0);
+    for index in 0..PROGRAMS {
+        let programs = [
+            generate_sections(&mut rng(23, index), 6 + (index % 6) as usize),
+            generate_timed(&mut rng(24, index), 7 + (index % 5) as usize),
+        ];
+        for (program, spec) in programs.iter().flat_map(|program| [(program, "stateful"), (program, "dfs+hb")]) {
+            let alone = in_stages(spec, program, 1, || u64::MAX, &mut |_, _, _| {}).0;
+            for parts in [1, 2, 8] {
+                let mut rng = rng(42, index);
+                let mut met = 0;
+                let told: Told = &mut |advance, _, _| met += u64::from(matches!(advance, Advance::Ended(_)));
+                let (counts, number) = in_stages(spec, program, parts, || 1 + rng.below(1 + alone.steps / 3), told);
+                let told = |counts: Counts| Counts { steps: 0, redundant: 0, ..counts };
+                assert_eq!(told(counts), told(alone), "{spec} in {parts} parts, program {index}\n{program:?}");
+                stages += number;
+                cut += u64::from(number > 1);
+                let ends = counts.executions + counts.abandoned + counts.unfinished;
+                visited += ends;
+                twice += met - ends;
+                assert!(parts > 1 || met == ends, "one part a stage meets nothing twice");
+            }
+        }
+    }
+    println!("{stages} stages of {cut} explorations; {visited} ends, {twice} met once more");
+    assert!(cut > PROGRAMS && twice > 0);
 }
 
 /// Values of a step are not all taken at once, of which there may be 2^32.

@@ -408,6 +408,32 @@ fn search_in_stages(program: &Program, seed: u64) -> Found {
     found
 }
 
+/// A search of states that goes by stages knows whether an end can be reached from each state, as one that keeps the graph
+/// of all states does.
+#[test]
+fn stages_of_states_tell_livelocks() {
+    let (mut told, mut none) = (0, 0);
+    for index in 0..300 {
+        let program = program(index);
+        let mut livelocks = 0;
+        let alone = in_stages("stateful", &program, 1, || u64::MAX, &mut |advance, _, _| {
+            livelocks += u32::from(advance == Advance::Livelock);
+        });
+        let mut rng = ChoiceRng::new(Iteration { seed: 9, index });
+        let (steps, parts) = (alone.0.steps / 3, 1 + rng.below(6) as usize);
+        let (counts, stages) =
+            in_stages("stateful", &program, parts, || 1 + rng.below(1 + steps), &mut |_, _, _| {});
+        if stages == 1 || alone.0.unfinished > 0 {
+            continue;
+        }
+        assert_eq!(counts.cyclic, livelocks > 0, "{program:?}");
+        assert_eq!(counts.states, alone.0.states, "{program:?}");
+        if livelocks > 0 { told += 1 } else { none += 1 }
+    }
+    println!("{told} programs with livelocks, {none} without");
+    assert!(told > 20 && none > 20);
+}
+
 #[test]
 fn work_can_be_given_away_and_stored_at_any_time() {
     for index in 0..300 {

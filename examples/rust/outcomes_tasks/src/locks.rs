@@ -52,6 +52,20 @@ fn mutex_try_lock() {
     task.join().unwrap();
 }
 
+/// A lock of threads: an attempt that fails changes nothing.
+/// outcomes by stateful: free; taken
+#[coyote::test]
+fn mutex_of_threads_try_lock() {
+    let mutex = Arc::new(coyote::sync::Mutex::new(()));
+    let locks = mutex.clone();
+    let thread = coyote::thread::spawn(move || drop(locks.lock()));
+    say(if mutex.try_lock().is_some() { "free" } else { "taken" });
+    thread.join();
+    let guard = mutex.try_lock().expect("the thread has ended");
+    assert!(mutex.try_lock().is_none());
+    drop(guard);
+}
+
 /// In opposite order.
 /// outcomes by stateful: end; deadlock
 #[coyote::test]

@@ -43,8 +43,11 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        let locked = sys::mutex_try_lock(self.place.address()) == 0;
-        locked.then_some(MutexGuard { mutex: self, not_send: PhantomData })
+        // A guard exists only if the lock was taken: the end of any guard unlocks.
+        match sys::mutex_try_lock(self.place.address()) {
+            0 => Some(MutexGuard { mutex: self, not_send: PhantomData }),
+            _ => None,
+        }
     }
 
     /// The value, without locking: the exclusive borrow proves that no worker holds the lock.

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use units::Next;
+use units::{Next, Searched};
 use worker::{WAIT, Worker};
 
 /// The number of steps of a unit of a search, unless it is given: some ten seconds to a minute.
@@ -237,8 +237,8 @@ fn report(place: &Place, options: &[OsString]) -> Result<Exit> {
     let matches = command.try_get_matches_from(line.iter().chain(&on_bugs).chain(options))?;
     let args = merge::Args::from_arg_matches(&matches)?;
     if place.campaign.unit_steps.is_some() {
-        let (units, open) = place.search_units()?;
-        let result = total(&units, open, open == 0).map_err(anyhow::Error::msg)?;
+        let Searched { units, visited, open } = place.searched()?;
+        let result = total(&units, visited.as_deref(), open, open == 0).map_err(anyhow::Error::msg)?;
         let SearchUnit { campaign, path, .. } = units.into_iter().next().expect("the first one is done");
         return merge::run_search(&args, campaign, path, result);
     }

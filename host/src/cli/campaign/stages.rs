@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `stages/S/K.frontier` | the part of unit S-K; the first stage has one unit and no part |
 //! | `stages/S/parts` | the BLAKE3 of each part, a line each, and of these lines |
+//! | `stages/S/visited.frontier` | the states that the stages before have visited, if the search remembers them |
 //! | `results/S-K.result` | the result of unit S-K; written after the next one |
-//! | `results/S-K.frontier` | what it left, if anything |
+//! | `results/S-K.frontier` | what it left, if anything, and the states that it has visited |
 //!
 //! A stage without parts is the last one: nothing is left, or a bug was found and the campaign ends with it. The process
 //! that finds all units of a stage done makes the next one. It appears as a whole, and two processes would make the same.
@@ -18,9 +19,11 @@ use crate::units::SearchUnit;
 use crate::units::search::budget_of_stage;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use coyote_strategies::search::division::Work;
+use coyote_strategies::search::visited::Visited;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const STAGES: &str = "stages";
 const PARTS: &str = "parts";
@@ -116,24 +119,23 @@ impl Stage {
     ///
     /// # Errors
     /// A result is missing or damaged, or is not of the unit's part.
-    fn ended(&self, place: &Place) -> Result<Vec<(SearchUnit, Option<Frontier>)>> {
-        let of = |unit| {
-            let result = self.result(place, unit)?;
-            let path = place.result(unit).with_extension(LEFT);
-            let left = match &result.work.left {
-                None => None,
-                Some(hash) if hash_of(&path).is_ok_and(|found| found == *hash) => {
-                    Some(Frontier::read(&path)?)
-                }
-                Some(_) => bail!(
-                    "{} is not what unit {unit} has left: remove it and the unit's result, and `coyote-wasm campaign work` \
-                     executes it again",
-                    path.display()
-                ),
-            };
-            Ok((result, left))
+    fn ended(&self, place: &Place) -> Result<Vec<Ended>> {
+        self.units().map(|unit| self.ended_unit(place, unit)).collect()
+    }
+
+    fn ended_unit(&self, place: &Place, unit: Unit) -> Result<Ended> {
+        let result = self.result(place, unit)?;
+        let path = place.result(unit).with_extension(LEFT);
+        let left = match &result.work.left {
+            None => None,
+            Some(hash) if hash_of(&path).is_ok_and(|found| found == *hash) => Some(Frontier::read(&path)?),
+            Some(_) => bail!(
+                "{} is not what unit {unit} has left: remove it and the unit's result, and `coyote-wasm campaign work` \
+                 executes it again",
+                path.display()
+            ),
         };
-        self.units().map(of).collect()
+        Ok((result, left))
     }
 
     /// The result of one of its units.
@@ -162,16 +164,40 @@ impl Stage {
     ///
     /// # Errors
     /// Something is left, or is damaged.
-    pub fn check_end(&self, place: &Place) -> Result<()> {
+    pub fn check_end(&self, place: &Place) -> Result<Option<Arc<Visited>>> {
         let ended = self.ended(place)?;
+        let ends_with_bug = ends_with_bug(&ended);
+        let left = self.left(ended)?;
         ensure!(
-            self.parts_of_next(place, ended)?.is_empty(),
+            ends_with_bug || left.as_ref().is_none_or(|left| left.work.is_empty()),
             "there is work after stage {}, and stage {} has no parts: remove {} to make it again",
             self.number,
             self.number + 1,
             place.directory.join(STAGES).join((self.number + 1).to_string()).display()
         );
-        Ok(())
+        Ok(left.map(|left| left.work.visited).filter(|visited| !visited.is_empty()))
+    }
+
+    /// The states that this stage and those before it have visited so far, if the search remembers them.
+    ///
+    /// # Errors
+    /// A file is damaged.
+    pub fn visited(&self, place: &Place) -> Result<Option<Arc<Visited>>> {
+        let done = self.units().filter(|unit| place.is_done(*unit));
+        let ended = done.map(|unit| self.ended_unit(place, unit)).collect::<Result<Vec<_>>>()?;
+        let mut visited = Visited::clone(&*self.visited_before()?);
+        for left in ended.iter().filter_map(|(_, left)| left.as_ref()) {
+            visited.join(&left.work.visited);
+        }
+        Ok((!visited.is_empty()).then(|| Arc::new(visited)))
+    }
+
+    /// The states that the stages before this one have visited, if the search remembers them.
+    fn visited_before(&self) -> Result<Arc<Visited>> {
+        match self.units().next().and_then(|unit| self.part(unit)) {
+            Some(path) => Ok(Frontier::read_part(&path)?.work.visited),
+            None => Ok(Arc::default()),
+        }
     }
 
     /// Makes the next stage once all units are done. Returns whether it is there now; not if another process is making it.
@@ -197,7 +223,13 @@ impl Stage {
             fs::remove_dir_all(&aside).with_context(cannot)?;
         }
         fs::create_dir(&aside).with_context(cannot)?;
-        let parts = self.parts_of_next(place, ended)?;
+        let ends_with_bug = ends_with_bug(&ended);
+        let mut parts = Vec::new();
+        if let Some(mut left) = self.left(ended)?.filter(|left| !ends_with_bug && !left.work.is_empty()) {
+            left.write_visited(&aside)?;
+            let units = usize::try_from(place.campaign.units).unwrap_or(usize::MAX);
+            parts = left.divide(units).map_err(|error| self.wrong(error))?;
+        }
         let mut hashes = String::new();
         for (number, part) in parts.iter().enumerate() {
             let path = aside.join((number + 1).to_string()).with_extension(LEFT);
@@ -210,25 +242,30 @@ impl Stage {
         Ok(true)
     }
 
-    fn parts_of_next(
-        &self,
-        place: &Place,
-        ended: Vec<(SearchUnit, Option<Frontier>)>,
-    ) -> Result<Vec<Frontier>> {
-        if ended.iter().any(|(unit, _)| unit.result.stop == Stop::Bug) {
-            return Ok(Vec::new());
-        }
+    /// What is left after this stage, all units of which are done, and what was visited.
+    fn left(&self, ended: Vec<Ended>) -> Result<Option<Frontier>> {
         let part = |unit| match self.part(unit) {
             None => Ok(Work::whole()),
             Some(path) => Ok::<_, anyhow::Error>(Frontier::read(&path)?.work),
         };
-        let parts: Vec<Work> = self.units().map(part).collect::<Result<_>>()?;
+        let mut parts: Vec<Work> = self.units().map(part).collect::<Result<_>>()?;
+        if let Some(first) = parts.first_mut() {
+            first.visited = self.visited_before()?;
+        }
         let left = ended.into_iter().map(|(_, left)| left).collect();
-        let what = |error| anyhow!("stage {}: {error}", self.number);
-        let Some(left) = Frontier::join(&parts, left).map_err(what)? else { return Ok(Vec::new()) };
-        let units = usize::try_from(place.campaign.units).unwrap_or(usize::MAX);
-        left.divide(units).map_err(what)
+        Frontier::join(&parts, left).map_err(|error| self.wrong(error))
     }
+
+    fn wrong(&self, error: String) -> anyhow::Error {
+        anyhow!("stage {}: {error}", self.number)
+    }
+}
+
+/// The result of a unit, and what it has left.
+type Ended = (SearchUnit, Option<Frontier>);
+
+fn ends_with_bug(ended: &[Ended]) -> bool {
+    ended.iter().any(|(unit, _)| unit.result.stop == Stop::Bug)
 }
 
 /// The hashes in the file `parts`, if it is whole.

@@ -4,7 +4,19 @@ use super::place::{Place, Unit};
 use super::stages::Stage;
 use crate::units::SearchUnit;
 use anyhow::Result;
+use coyote_strategies::search::visited::Visited;
 use std::ffi::OsString;
+use std::sync::Arc;
+
+/// What a campaign of a search has done so far.
+pub struct Searched {
+    /// The results, in the order of stages and parts.
+    pub units: Vec<SearchUnit>,
+    /// What all of them have visited, if the search remembers it.
+    pub visited: Option<Arc<Visited>>,
+    /// How many units have no result.
+    pub open: u64,
+}
 
 /// What follows when no unit is open.
 pub enum Next {
@@ -78,11 +90,11 @@ impl Place {
         })
     }
 
-    /// The results of a search so far, in the order of stages and parts, and how many units have none.
+    /// The results of a search so far.
     ///
     /// # Errors
     /// A file is damaged, or they do not belong together.
-    pub fn search_units(&self) -> Result<(Vec<SearchUnit>, u64)> {
+    pub fn searched(&self) -> Result<Searched> {
         let stages = Stage::all(self)?;
         let (mut units, mut open) = (Vec::new(), 0);
         for (stage, unit) in stages.iter().flat_map(|stage| stage.units().map(move |unit| (stage, unit))) {
@@ -91,12 +103,16 @@ impl Place {
                 false => open += 1,
             }
         }
-        match &stages[..] {
+        let visited = match &stages[..] {
             [.., last, end] if end.is_end() && open == 0 => last.check_end(self)?,
-            [.., end] if end.is_end() => {}
-            // What a stage leaves is not known until the next one is made.
-            _ => open += u64::from(open == 0),
-        }
-        Ok((units, open))
+            [.., last, end] if end.is_end() => last.visited(self)?,
+            [.., present] => {
+                // What a stage leaves is not known until the next one is made.
+                open += u64::from(open == 0);
+                present.visited(self)?
+            }
+            [] => None,
+        };
+        Ok(Searched { units, visited, open })
     }
 }

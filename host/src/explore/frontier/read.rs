@@ -1,10 +1,11 @@
 //! Reads a frontier from bytes, or determines what is wrong with them.
 
 use super::sections::{self, Content};
-use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, version_1};
+use super::{Frontier, FrontierError, HASH_BYTES, Header, MAGIC, Part, version_1};
 use coyote_strategies::search::division::Work;
 use coyote_strategies::search::stored;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The frontier in a file of any version. `path` is for messages.
 pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, FrontierError> {
@@ -41,9 +42,10 @@ fn version_2(path: &Path, bytes: &[u8], rest: &[u8]) -> Result<Frontier, String>
     if !left.is_empty() {
         return Err(format!("{} bytes belong to no section", left.len()));
     }
-    let Content { items, states } = content;
+    let Content { items, states, visited } = content;
     let Header { identity, done, part, .. } = header;
     let is_part = part.is_some();
-    let work = Work { items, states, common: part.unwrap_or_default() };
-    Ok(Frontier { identity, from: path.into(), done, work, is_part })
+    let Part { common, visited: visited_in, turn } = part.unwrap_or_default();
+    let work = Work { items, states, common, visited: Arc::new(visited), turn };
+    Ok(Frontier { identity, from: path.into(), done, work, is_part, visited_in })
 }

@@ -7,6 +7,7 @@
 use coyote_strategies::Decision;
 use coyote_strategies::search::division::Work;
 use coyote_strategies::search::dpor::{Place, Shared, SharedState};
+use coyote_strategies::search::visited::{Visit, Visited};
 use coyote_strategies::search::{Branch, Item, Prefix};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -34,7 +35,19 @@ enum Record<'a> {
         prefix: u64,
         state: Cow<'a, SharedState>,
     },
+    /// Some of the visited states, in ascending order, each as the difference to the one before, of which the first is 0.
+    Visited(Vec<(u128, Visit)>),
+    /// A state from which no end was reached yet, and those that lead there.
+    Open(u128, Vec<u128>),
+    /// What else is known of the visited states.
+    Facts {
+        cut_off: bool,
+        cyclic: bool,
+    },
 }
+
+/// The number of visited states in a record, which fits into memory more than once.
+const STATES_AT_ONCE: usize = 4096;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +74,22 @@ impl Section {
     /// Writes shared states, and the items with which `each` calls its argument.
     pub fn with_states(shared: &Shared, each: impl FnOnce(&mut dyn FnMut(&Item))) -> Section {
         Section::new(|each| shared.each_state(each), each)
+    }
+
+    /// Writes visited states.
+    pub fn of_visited(visited: &Visited) -> Section {
+        let Visited { states, cut_off, cyclic, ending } = visited;
+        let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).expect("a level of zstd");
+        let mut write = |record: &Record| put(record, &mut encoder).expect("a Vec takes all");
+        let states: Vec<(u128, Visit)> = states.iter().map(|(state, visit)| (*state, *visit)).collect();
+        for some in states.chunks(STATES_AT_ONCE) {
+            let mut before = 0;
+            let apart = some.iter().map(|(state, visit)| (state - std::mem::replace(&mut before, *state), *visit));
+            write(&Record::Visited(apart.collect()));
+        }
+        ending.open.iter().for_each(|(to, from)| write(&Record::Open(*to, from.clone())));
+        write(&Record::Facts { cut_off: *cut_off, cyclic: *cyclic });
+        Section { bytes: encoder.finish().expect("a Vec takes all"), count: states.len() as u64 }
     }
 
     fn new(
@@ -147,6 +176,7 @@ pub struct Content {
     pub items: Vec<Item>,
     /// The states that searches share, by number.
     pub states: Vec<(u64, SharedState)>,
+    pub visited: Visited,
 }
 
 /// Appends the content of a section.
@@ -177,6 +207,20 @@ pub fn read(section: &[u8], content: &mut Content) -> Result<(), String> {
                 let mut state = state.into_owned();
                 state.prefix = prefix(known)?;
                 content.states.push((number, state));
+            }
+            Record::Visited(some) => {
+                let mut state = 0u128;
+                for (apart, visit) in some {
+                    state = state.checked_add(apart).ok_or("a state is none")?;
+                    if content.visited.states.insert(state, visit).is_some() {
+                        return Err("a state is there twice".into());
+                    }
+                }
+            }
+            Record::Open(to, from) => drop(content.visited.ending.open.insert(to, from)),
+            Record::Facts { cut_off, cyclic } => {
+                content.visited.cut_off |= cut_off;
+                content.visited.cyclic |= cyclic;
             }
         }
     }

@@ -56,5 +56,5 @@ pub fn frontier(path: &Path, bytes: &[u8]) -> Result<Frontier, String> {
     let items =
         items.map(|Item { prefix, branches }| search::Item { prefix: prefix.into(), branches, place: None });
     let work = Work { items: items.collect(), ..Work::default() };
-    Ok(Frontier { identity, from: path.into(), done, work, is_part: false })
+    Ok(Frontier { identity, from: path.into(), done, work, is_part: false, visited_in: None })
 }

@@ -242,6 +242,7 @@ mod tests {
             frontier: None,
             cut: Default::default(),
             open_units: 0,
+            may_repeat: false,
             resumed: None,
         });
         exploration
