@@ -47,8 +47,10 @@ BUGGY = Run("buggy", "bounded_buffer.wasm", ["--test", "random_config", "-i", "1
 
 
 SEARCH = Run("search", "account.wasm", ["--test", "overdraft_fixed", "-s", "dpor"], 0)
-# Of a unit of a search.
-UNIT_STEPS = 150_000
+# Its units also need what earlier stages have visited.
+STATES = Run("states", "account.wasm", ["--test", "overdraft_fixed", "-s", "stateful"], 0)
+# The steps of a unit of each search.
+UNIT_STEPS = {SEARCH: 150_000, STATES: 50_000}
 
 
 class Skipped(Exception):
@@ -197,7 +199,7 @@ def new(place, run):
     """A campaign in the directory `c` of a place."""
     place.mkdir()
     shutil.copy(run.module, place)
-    steps = ["--unit-steps", UNIT_STEPS] if run is SEARCH else []
+    steps = ["--unit-steps", UNIT_STEPS[run]] if run in UNIT_STEPS else []
     output(["coyote-wasm", "campaign", "new", "c", "--units", UNITS, *steps, run.module.name, *run.options], place)
     return place / "c"
 
@@ -208,7 +210,7 @@ def told(place, command, code):
     plain = lambda text: re.sub(r"\b(c|results)/(\w+\.wasm)", r"\2", text.replace(str(place), "."))
     # A search says how many steps its executions have on average.
     plainer = lambda line: re.sub(r"[0-9.]+ steps on average", "so many steps", line)
-    varying = re.compile('"elapsed_seconds"' + ("|\"steps\"|\"redundant\"" if "dpor" in text else ""))
+    varying = re.compile('"elapsed_seconds"' + ("|\"steps\"|\"redundant\"" if re.search("dpor|stateful", text) else ""))
     lines = [plainer(line) for line in plain(text).splitlines() if not varying.search(line)]
     files = {}
     for path in sorted((place / "coyote-output").glob("*")):
@@ -225,7 +227,7 @@ def single(run):
             place = pathlib.Path(place)
             shutil.copy(run.module, place)
             command = ["coyote-wasm", "test", run.module.name, *run.options, "--seed", "0"]
-            command += ["--timeout", PATIENCE_S] if run is SEARCH else []
+            command += ["--timeout", PATIENCE_S] if run in UNIT_STEPS else []
             SINGLE[run.name] = told(place, command, run.code)
     return SINGLE[run.name]
 
@@ -246,7 +248,7 @@ def demand_report(run, place):
 
 def local(place):
     # A worker and the process of its unit are killed; then all are interrupted, and killed.
-    for run in [CLEAN, BUGGY, SEARCH]:
+    for run in [CLEAN, BUGGY, SEARCH, STATES]:
         campaign = new(place / run.name, run)
         command = [HERE / "local.sh", "c", "3"]
         driver = start(command, campaign.parent, place / "log")
@@ -266,7 +268,7 @@ def local(place):
             demand(results(campaign / "results") < UNITS, "the campaign that was killed was over")
         demand_equal(run, campaign.parent, command)
         demand_report(run, campaign.parent)
-    return "2 workers and 1 driver with all workers killed, 1 driver interrupted"
+    return "3 workers and 1 driver with all workers killed, 1 driver interrupted"
 
 
 def parallel(place):
@@ -450,7 +452,7 @@ def ray(place):
                 pid for pid in below(nodes[-1].pid)
                 if {"--shard", "--part"} & set(processes().get(pid, (0, []))[1])]
             # A node is lost; then the process of a unit alone, and then the driver.
-            for run in [CLEAN, BUGGY, SEARCH]:
+            for run in [CLEAN, BUGGY, SEARCH, STATES]:
                 campaign = new(place / run.name, run)
                 driver = start(script, campaign.parent, place / "log", env=environment)
                 until(lambda: results(campaign / "results") >= 3, "the first units", driver)
@@ -472,7 +474,7 @@ def ray(place):
         finally:
             kill(pid for node in nodes for pid in below(node.pid))
             kill(pid for pid, (_, words) in processes().items() if short in " ".join(words))
-    return f"ray {package.__version__}: 2 times 1 of 2 nodes, 1 unit's process and 1 driver killed"
+    return f"ray {package.__version__}: 3 times 1 of 2 nodes, 1 unit's process and 1 driver killed"
 
 
 def yaml(path):

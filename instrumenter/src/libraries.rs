@@ -15,13 +15,12 @@ pub enum AtomicKind {
 }
 
 /// Functions that are atomic by default, with and without threads.
-pub const ATOMIC: &[(AtomicKind, &[&str])] =
-    &[
-        (AtomicKind::Allocator, ALLOCATORS),
-        (AtomicKind::Announced, PATHS),
-        (AtomicKind::Silent, CHECKERS),
-        (AtomicKind::Silent, C_SDK_MEMORY),
-    ];
+pub const ATOMIC: &[(AtomicKind, &[&str])] = &[
+    (AtomicKind::Allocator, ALLOCATORS),
+    (AtomicKind::Announced, PATHS),
+    (AtomicKind::Silent, CHECKERS),
+    (AtomicKind::Silent, C_SDK_MEMORY),
+];
 
 /// Functions that are also atomic in a module whose libc was built without threads.
 pub const ATOMIC_UNGUARDED: &[(AtomicKind, &[&str])] = &[

@@ -226,7 +226,9 @@ fn check_search(unit: &SearchUnit) -> Result<(), String> {
     }
     match (result.stop, &unit.work.left) {
         // One that remembers states leaves these.
-        (Stop::Exhausted, Some(_)) if !remembers(&result.subject.strategy) => return Err("it left something after everything".into()),
+        (Stop::Exhausted, Some(_)) if !remembers(&result.subject.strategy) => {
+            return Err("it left something after everything".into());
+        }
         (Stop::Iterations, None) => return Err("it left nothing before the end".into()),
         _ => {}
     }

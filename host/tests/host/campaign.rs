@@ -194,7 +194,10 @@ fn what_goes_wrong() {
     check_report(directory);
     // What units would refuse makes no campaign.
     for (options, why) in [
-        (&["-s", "stateful"][..], "stateful cannot be divided into units, since it relies on a memory"),
+        (
+            &["-s", "ses"][..],
+            "ses cannot be divided into units, since it remembers what it has seen within a bound",
+        ),
         (&["-s", "dfs+hb"], "dfs+hb cannot be divided into units"),
         (&["-s", "dpor", "-i", "5"], "--iterations: a campaign of a search begins at the start"),
         (&["-s", "dpor", "-t", "5"], "--timeout: a campaign of a search"),
@@ -530,7 +533,8 @@ fn what_was_visited_is_that_of_the_stage() {
     assert_eq!(some.code, Some(0), "{some:?}");
     let visited = |stage: &str| directory.join(format!("c/stages/{stage}/visited.frontier"));
     let (bytes, older) = (std::fs::read(visited("3")).unwrap(), std::fs::read(visited("2")).unwrap());
-    let mut wrong: Vec<Vec<u8>> = (0..bytes.len()).step_by(bytes.len() / 9).map(|at| bytes[..at].to_vec()).collect();
+    let mut wrong: Vec<Vec<u8>> =
+        (0..bytes.len()).step_by(bytes.len() / 9).map(|at| bytes[..at].to_vec()).collect();
     wrong.extend((0..bytes.len()).step_by(bytes.len() / 9).map(|at| {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;

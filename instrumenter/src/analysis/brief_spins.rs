@@ -34,12 +34,8 @@ const OF_STD: &[&str] = &[
 
 /// Functions of musl, which wasi-libc uses. Their names are reserved for it. Its barriers and semaphores spin, too, but a
 /// program may have functions of its own with their names, whose loads mean something else.
-const OF_MUSL: &[&str] = &[
-    "__pthread_mutex_timedlock",
-    "__pthread_rwlock_timedrdlock",
-    "__pthread_rwlock_timedwrlock",
-    "__wait",
-];
+const OF_MUSL: &[&str] =
+    &["__pthread_mutex_timedlock", "__pthread_rwlock_timedrdlock", "__pthread_rwlock_timedwrlock", "__wait"];
 
 /// The most loads that a round of a lock of std has: of its state.
 const LOADS_OF_STD: usize = 1;

@@ -46,8 +46,8 @@ impl<S: Copy + Ord> Ending<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::ChoiceRng;
     use crate::Iteration;
+    use crate::rng::ChoiceRng;
     use std::collections::BTreeSet;
 
     /// The order in which steps and ends become known does not matter, and what remains open is what a backward search
@@ -73,7 +73,11 @@ mod tests {
             ends.iter().for_each(|end| ending.ends(*end));
             edges[at..].iter().for_each(|(from, to)| ending.leads(*from, *to));
             let open: BTreeSet<u64> = ending.open.into_keys().collect();
-            assert_eq!(open, (0..states).filter(|state| !reach.contains(state)).collect(), "{edges:?} {ends:?}");
+            assert_eq!(
+                open,
+                (0..states).filter(|state| !reach.contains(state)).collect(),
+                "{edges:?} {ends:?}"
+            );
         }
     }
 }

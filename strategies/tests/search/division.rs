@@ -177,15 +177,22 @@ fn parts_that_remember_visit_what_one_search_visits() {
             generate_sections(&mut rng(23, index), 6 + (index % 6) as usize),
             generate_timed(&mut rng(24, index), 7 + (index % 5) as usize),
         ];
-        for (program, spec) in programs.iter().flat_map(|program| [(program, "stateful"), (program, "dfs+hb")]) {
+        for (program, spec) in
+            programs.iter().flat_map(|program| [(program, "stateful"), (program, "dfs+hb")])
+        {
             let alone = in_stages(spec, program, 1, || u64::MAX, &mut |_, _, _| {}).0;
             for parts in [1, 2, 8] {
                 let mut rng = rng(42, index);
                 let mut met = 0;
                 let told: Told = &mut |advance, _, _| met += u64::from(matches!(advance, Advance::Ended(_)));
-                let (counts, number) = in_stages(spec, program, parts, || 1 + rng.below(1 + alone.steps / 3), told);
+                let (counts, number) =
+                    in_stages(spec, program, parts, || 1 + rng.below(1 + alone.steps / 3), told);
                 let told = |counts: Counts| Counts { steps: 0, redundant: 0, ..counts };
-                assert_eq!(told(counts), told(alone), "{spec} in {parts} parts, program {index}\n{program:?}");
+                assert_eq!(
+                    told(counts),
+                    told(alone),
+                    "{spec} in {parts} parts, program {index}\n{program:?}"
+                );
                 stages += number;
                 cut += u64::from(number > 1);
                 let ends = counts.executions + counts.abandoned + counts.unfinished;

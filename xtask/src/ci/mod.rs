@@ -81,6 +81,11 @@ const STEPS: &[Step] = &[
             Ok(skipped.map_or(Done::Passed, Done::Skipped))
         },
     },
+    Step {
+        name: "drivers",
+        about: "campaigns on Slurm, Ray and others, which are started here, with workers and nodes that are killed",
+        run: |tools| passed(drivers(tools)),
+    },
     Step { name: "msrv", about: "the oldest compiler that is supported", run: |_| msrv() },
     Step {
         name: "guests",
@@ -159,6 +164,14 @@ fn examples() -> Result<()> {
     let status = Command::new(built.join("coyote-wasm")).args(test).current_dir(files::root()).status()?;
     ensure!(status.code() == Some(2), "the README's first command: {status}, not exit code 2");
     Ok(())
+}
+
+/// Says of each engine whether it was skipped, since it cannot be had.
+fn drivers(tools: &Toolchains) -> Result<()> {
+    // All programs, as in other steps: built alone it would have other features of its dependencies.
+    cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
+    let built = std::path::absolute(files::target().join("release"))?;
+    crate::soak::drivers::on_all(&built, tools.installs)
 }
 
 /// Checks with the oldest supported compiler, if that is not the present one and rustup has it.

@@ -29,6 +29,8 @@ const SCHEMAS: &str = "check-jsonschema";
 
 /// The programs of this machine.
 pub struct Toolchains {
+    /// Whether missing programs are to be installed.
+    pub installs: bool,
     /// Description of a missing compiler, if there is one.
     missing: Option<&'static str>,
     /// The variable PATH with which programs are found.
@@ -63,7 +65,7 @@ impl Toolchains {
         } else {
             None
         };
-        Toolchains { missing, path, python: python.to_string_lossy().into_owned() }
+        Toolchains { installs: install, missing, path, python: python.to_string_lossy().into_owned() }
     }
 
     /// The variables with which programs are found that are installed here.

@@ -4,7 +4,7 @@
 use crate::command::{self, install_of_python, succeeds};
 use crate::files;
 use anyhow::{Context, Result, ensure};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Engines that `drivers/test.py` starts, with what it starts them by.
@@ -23,10 +23,21 @@ pub struct Arguments {
     engines: Vec<String>,
 }
 
+/// Executes campaigns on all engines that there are, by the tool in this folder. `install`: also on those that can be had.
+///
+/// # Errors
+/// A report is not that of a single run.
+pub fn on_all(built: &Path, install: bool) -> Result<()> {
+    execute(built, &Arguments { install, engines: Vec::new() })
+}
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let tool = command::tool(None)?;
-    let built = tool.parent().context("the tool is in a folder")?.to_path_buf();
-    let mut paths = vec![built];
+    execute(tool.parent().context("the tool is in a folder")?, arguments)
+}
+
+fn execute(built: &Path, arguments: &Arguments) -> Result<()> {
+    let mut paths = vec![built.to_path_buf()];
     let mut command = Command::new("python3");
     if arguments.install {
         let folder = install();

@@ -4,7 +4,7 @@
 //! - [`drivers`]: campaigns on engines that are really started.
 
 mod alarms;
-mod drivers;
+pub mod drivers;
 
 use crate::command::cargo;
 use anyhow::Result;

@@ -4,6 +4,7 @@ use super::place::{Place, Unit};
 use super::stages::Stage;
 use crate::units::SearchUnit;
 use anyhow::Result;
+use coyote_strategies::search::remembers;
 use coyote_strategies::search::visited::Visited;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -103,15 +104,19 @@ impl Place {
                 false => open += 1,
             }
         }
-        let visited = match &stages[..] {
-            [.., last, end] if end.is_end() && open == 0 => last.check_end(self)?,
-            [.., last, end] if end.is_end() => last.visited(self)?,
-            [.., present] => {
+        let ended = match &stages[..] {
+            [.., last, end] if end.is_end() => Some(last),
+            _ => None,
+        };
+        let visited = match ended {
+            Some(last) if open == 0 => last.check_end(self)?,
+            _ => {
                 // What a stage leaves is not known until the next one is made.
-                open += u64::from(open == 0);
-                present.visited(self)?
+                open += u64::from(ended.is_none() && open == 0);
+                let remembers = units.first().is_some_and(|unit| remembers(&unit.result.subject.strategy));
+                let last = ended.or(stages.last()).filter(|_| remembers);
+                last.map(|stage| stage.visited(self)).transpose()?.flatten()
             }
-            [] => None,
         };
         Ok(Searched { units, visited, open })
     }

@@ -92,7 +92,8 @@ impl Frontier {
         let path = directory.join(VISITED);
         let section = Section::of_visited(&self.work.visited);
         write_file(&path, self.identity.clone(), Done::default(), Some(Part::default()), &[section])?;
-        let written = std::fs::read(&path).map_err(|error| FrontierError::Read { path: path.clone(), error })?;
+        let written =
+            std::fs::read(&path).map_err(|error| FrontierError::Read { path: path.clone(), error })?;
         self.visited_in = Some(blake3::hash(&written).to_hex().to_string());
         Ok(Some(path))
     }

@@ -84,7 +84,8 @@ impl Section {
         let states: Vec<(u128, Visit)> = states.iter().map(|(state, visit)| (*state, *visit)).collect();
         for some in states.chunks(STATES_AT_ONCE) {
             let mut before = 0;
-            let apart = some.iter().map(|(state, visit)| (state - std::mem::replace(&mut before, *state), *visit));
+            let apart =
+                some.iter().map(|(state, visit)| (state - std::mem::replace(&mut before, *state), *visit));
             write(&Record::Visited(apart.collect()));
         }
         ending.open.iter().for_each(|(to, from)| write(&Record::Open(*to, from.clone())));
