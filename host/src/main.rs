@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Test(args) => cli::test::run(args),
         Command::Campaign(args) => cli::campaign::run(args),
+        Command::Frontier(args) => cli::frontier::run(args),
         Command::Merge(args) => cli::merge::run(args),
         Command::Replay(args) => cli::replay::run(args),
         Command::Dap(args) => cli::dap::run(args),

@@ -17,6 +17,7 @@ mod detect;
 pub mod doctor;
 pub mod error;
 mod exploration;
+pub mod frontier;
 pub mod generate;
 pub mod instrument;
 mod libtest_args;
@@ -58,6 +59,8 @@ pub enum Command {
     Merge(Box<merge::Args>),
     /// Execute a run in parts by processes that share a directory
     Campaign(campaign::Args),
+    /// Say whether files that searches leave are whole, what they belong to, and what is left
+    Frontier(frontier::Args),
     /// Reproduce a bug from its trace
     Replay(replay::Args),
     /// Let an editor debug a replay: a server of the Debug Adapter Protocol on standard input and output

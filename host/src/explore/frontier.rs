@@ -215,6 +215,16 @@ impl Frontier {
         read::frontier(path, bytes)
     }
 
+    /// The exploration to which it belongs.
+    pub fn subject(&self) -> Subject {
+        self.identity.subject()
+    }
+
+    /// The build of the tool that wrote it; `None`: version 1, which does not name it.
+    pub fn build(&self) -> Option<&str> {
+        self.identity.build.as_deref()
+    }
+
     /// The test that was searched.
     pub fn test(&self) -> &str {
         &self.identity.test

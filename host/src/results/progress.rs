@@ -107,6 +107,11 @@ impl Progress {
         points.into_iter().for_each(|(point, first)| earliest(&mut self.points, point, first));
     }
 
+    /// The number of different classes; an estimate if not all of them are kept.
+    pub fn classes_seen(&self) -> u64 {
+        (self.classes.kept.len() as u64) << self.classes.level
+    }
+
     /// The novelty of classes; an estimate if not all of them are kept.
     pub fn of_classes(&self, indices: &Indices) -> Novelty {
         let novelty = self.novelty(self.classes.kept.values().map(|seen| seen.first), indices);

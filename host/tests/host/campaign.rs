@@ -198,7 +198,7 @@ fn what_goes_wrong() {
             &["-s", "ses"][..],
             "ses cannot be divided into units, since it remembers what it has seen within a bound",
         ),
-        (&["-s", "dfs+hb"], "dfs+hb cannot be divided into units"),
+        (&["-s", "delay-bounding+hb"], "delay-bounding+hb cannot be divided into units"),
         (&["-s", "dpor", "-i", "5"], "--iterations: a campaign of a search begins at the start"),
         (&["-s", "dpor", "-t", "5"], "--timeout: a campaign of a search"),
         (&["-s", "dpor", "--resume", "f"], "--resume: a campaign of a search"),
@@ -487,7 +487,7 @@ fn what_a_campaign_of_a_search_says_before_its_end() {
     }
     let ended = process::run(directory, &["campaign", "work", "c", "-j", "1"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("is damaged and is not used: its checksum does not match"), "{ended:?}");
+    assert!(ended.stderr.contains("frontier is damaged: remove c/stages/2 and later stages"), "{ended:?}");
     let report = process::run(directory, &["campaign", "report", "c"]);
     assert_eq!(report.code, Some(6), "{report:?}");
     // The stage is made again, and is the same: its unit that is done counts.
@@ -551,11 +551,50 @@ fn what_was_visited_is_that_of_the_stage() {
     }
     std::fs::remove_file(visited("3")).unwrap();
     let ended = process::run(directory, &["campaign", "work", "c"]);
-    assert!(ended.code == Some(1) && ended.stderr.contains("cannot read"), "{ended:?}");
+    let told = ended.stderr.contains("visited.frontier is damaged") && ended.stderr.contains("remove");
+    assert!(ended.code == Some(1) && told, "{ended:?}");
     std::fs::write(visited("3"), bytes).unwrap();
     let ended = process::run(directory, &["campaign", "work", "c"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(essence(&searched.report(directory)), essence(&alone));
+}
+
+/// The page has the numbers of the report, and nothing in it that a browser would execute.
+#[test]
+fn the_page_of_a_campaign() {
+    let directory = place();
+    let place = directory.path();
+    let new = ["campaign", "new", "c", "--units", "7", "queue.wasm"];
+    let options = ["--test", "random_config", "-i", "700", "--explore", "--no-shrink", "--no-experiments"];
+    std::fs::copy(guest::root().join("examples/wasm/bounded_buffer.wasm"), place.join("queue.wasm")).unwrap();
+    let made = process::run(place, &[&new[..], &options].concat());
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let page = || {
+        let ended = process::run(place, &["campaign", "status", "c", "--page", "c.html"]);
+        (ended.code, std::fs::read_to_string(place.join("c.html")).unwrap())
+    };
+    let (code, early) = page();
+    assert!(code == Some(6) && early.contains("No bug so far."), "{early}");
+    let worked = process::run(place, &["campaign", "work", "c"]);
+    assert_eq!(worked.code, Some(0), "{worked:?}");
+    let (code, text) = page();
+    assert_eq!(code, Some(0));
+    let report = process::run(place, &["campaign", "report", "c", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    let bugs = report["tests"][0]["bugs"].as_array().unwrap();
+    assert!(!bugs.is_empty());
+    for bug in bugs {
+        let row = format!("<tr><td><code>{}</code></td><td>", bug["identity"].as_str().unwrap());
+        let row = text.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("{bug}\n{text}"));
+        assert!(row.contains(&format!("<td class=\"number\">{}</td>", bug["count"])), "{row}");
+    }
+    for told in
+        ["<b>700</b>iterations", "<b>7</b>units with a result", "7 of 7 units done", "Different classes"]
+    {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+    assert!(!text.contains("<script") && !text.contains("http-equiv=\"refresh\"") && !text.contains("<!--"));
+    assert_eq!(text.matches("<circle").count(), bugs.len());
 }
 
 /// Without `--explore`, the stage with a bug is the last one.

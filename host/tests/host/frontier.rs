@@ -499,3 +499,35 @@ fn checkpoints_lose_and_repeat_nothing() {
     assert!(before > 0 && before < whole);
     assert_eq!(go_on(Some(frontier), &Unwatched), whole, "stopped at {before}");
 }
+
+/// The command says what is in files, and ends with 1 if one of them is damaged.
+#[test]
+fn the_command_says_what_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    std::fs::copy(guest::root().join("examples/wasm/counts.wasm"), place.join("counts.wasm")).unwrap();
+    let searched =
+        process::run(place, &["test", "counts.wasm", "--test", "rmw_2x8", "-s", "dpor", "-i", "50"]);
+    assert_eq!(searched.code, Some(6), "{searched:?}");
+    let path = "coyote-output/counts-rmw_2x8.frontier";
+    let bytes = std::fs::read(place.join(path)).unwrap();
+    let whole = Frontier::parse(Path::new(path), &bytes).unwrap();
+    let told = process::run(place, &["frontier", path]);
+    let items = if whole.work.items.len() == 1 { "item" } else { "items" };
+    for said in [
+        format!(". {path}: whole; {} {items}", whole.work.items.len()),
+        format!("... Before: {} executions, 0 with a bug", whole.done.counts.executions),
+        format!("--test rmw_2x8 --strategy dpor --seed {} --resume {path}`", whole.seed()),
+    ] {
+        assert!(told.code == Some(0) && told.stdout.contains(&said), "{said}\n{told:?}");
+    }
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 1;
+    std::fs::write(place.join("damaged"), damaged).unwrap();
+    let told = process::run(place, &["frontier", "damaged", path, "absent"]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(told.stdout.starts_with(&format!(". {path}: whole; ")), "{told:?}");
+    for error in ["damaged is damaged and is not used: its checksum does not match", "cannot read absent"] {
+        assert!(told.stderr.contains(error), "{told:?}");
+    }
+}

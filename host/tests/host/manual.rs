@@ -25,7 +25,7 @@ fn every_subcommand_has_a_page() {
     let read = |name: &str| {
         std::fs::read_to_string(directory.path().join("pages/man1").join(name)).unwrap_or_default()
     };
-    for name in ["replay", "dap", "shrink", "doctor", "instrument", "completions", "man"] {
+    for name in ["replay", "frontier", "dap", "shrink", "doctor", "instrument", "completions", "man"] {
         assert!(read("coyote-wasm.1").contains(&format!("coyote\\-wasm\\-{name}(1)")), "{name}");
         assert!(read(&format!("coyote-wasm-{name}.1")).contains(".SH SYNOPSIS"), "{name}");
     }

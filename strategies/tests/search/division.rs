@@ -55,7 +55,8 @@ fn search(
     shared.dpor.each_state(&mut |number, state| states.push((number, state.clone())));
     let mut visited = if remembers(spec) { shared.seen.visited() } else { Visited::default() };
     visited.cyclic |= search.counts().cyclic;
-    (Work { items, states, common: shared.dpor.common(), visited: Arc::new(visited) }, search.counts())
+    let common = shared.dpor.common();
+    (Work { items, states, common, visited: Arc::new(visited), turn: 0 }, search.counts())
 }
 
 /// Explores a program in stages of at most so many parts, each for a number of steps that `steps` chooses. Returns the

@@ -13,6 +13,7 @@
 //! `test --shard K/N` in a process of its own: its failure does not affect other units. A search has units of another kind
 //! (`stages`).
 
+mod page;
 mod place;
 mod stages;
 mod status;
@@ -105,6 +106,9 @@ struct Status {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10",
           value_parser = clap::value_parser!(u64).range(1..))]
     watch: Option<u64>,
+    /// Also write it into this file as a page of HTML, with charts of what was executed and new, and the bugs
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -126,7 +130,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         What::Plan(args) => plan(&Place::open(&args.directory)?),
         What::Work(args) => work(args),
         What::Status(args) => {
-            status::run(&Place::open(&args.of.directory)?, args.watch.map(Duration::from_secs))
+            let watch = args.watch.map(Duration::from_secs);
+            status::run(&Place::open(&args.of.directory)?, watch, args.page.as_deref())
         }
         What::Report(args) => report(&Place::open(&args.of.directory)?, &args.options),
     }

@@ -107,12 +107,15 @@ impl Stage {
     }
 
     /// The arguments of `test` for a unit.
-    pub fn arguments(&self, place: &Place, unit: Unit) -> Vec<OsString> {
+    ///
+    /// # Errors
+    /// Its part is damaged.
+    pub fn arguments(&self, place: &Place, unit: Unit) -> Result<Vec<OsString>> {
         let steps = place.campaign.unit_steps.unwrap_or_default();
         let budget = budget_of_stage(self.parts.len() as u64, place.campaign.units, steps);
-        let part = self.part(unit).map_or_else(|| WHOLE.into(), PathBuf::into_os_string);
+        let part = self.checked_part(unit)?.map_or_else(|| WHOLE.into(), PathBuf::into_os_string);
         let (steps, pieces) = (budget.steps.to_string().into(), budget.pieces.to_string().into());
-        vec!["--part".into(), part, "--unit-steps".into(), steps, "--pieces".into(), pieces]
+        Ok(vec!["--part".into(), part, "--unit-steps".into(), steps, "--pieces".into(), pieces])
     }
 
     /// The results of its units, and what each of them has left.
@@ -194,10 +197,23 @@ impl Stage {
 
     /// The states that the stages before this one have visited, if the search remembers them.
     fn visited_before(&self) -> Result<Arc<Visited>> {
-        match self.units().next().and_then(|unit| self.part(unit)) {
+        match self.units().next().map(|unit| self.checked_part(unit)).transpose()?.flatten() {
             Some(path) => Ok(Frontier::read_part(&path)?.work.visited),
             None => Ok(Arc::default()),
         }
+    }
+
+    /// The part of a unit, which is as it was made; `None` if it is the whole search.
+    fn checked_part(&self, unit: Unit) -> Result<Option<PathBuf>> {
+        let Some(path) = self.part(unit) else { return Ok(None) };
+        let made = self.parts.get(unit.number as usize - 1).cloned().flatten();
+        ensure!(
+            hash_of(&path).ok() == made,
+            "{} is damaged: remove {} and later stages, and they are made again",
+            path.display(),
+            self.directory.display()
+        );
+        Ok(Some(path))
     }
 
     /// Makes the next stage once all units are done. Returns whether it is there now; not if another process is making it.
@@ -244,7 +260,7 @@ impl Stage {
 
     /// What is left after this stage, all units of which are done, and what was visited.
     fn left(&self, ended: Vec<Ended>) -> Result<Option<Frontier>> {
-        let part = |unit| match self.part(unit) {
+        let part = |unit| match self.checked_part(unit)? {
             None => Ok(Work::whole()),
             Some(path) => Ok::<_, anyhow::Error>(Frontier::read(&path)?.work),
         };

@@ -2,58 +2,72 @@
 
 #![expect(clippy::disallowed_types, reason = "the ages of results, which no guest sees")]
 
+use super::page::{self, Told};
 use super::place::{FILE, Place, Unit, to_remove};
 use super::stages::Stage;
 use crate::exit::Exit;
 use crate::plural::counted;
-use crate::results::TestResult;
+use crate::results::{Progress, TestResult};
+use crate::trace::replace_file;
 use crate::units::{FileError, Results, SearchUnit};
-use anyhow::Result;
-use std::collections::{BTreeMap, BTreeSet};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// The period over which rates are measured.
-const LATELY: Duration = Duration::from_secs(300);
+pub const LATELY: Duration = Duration::from_secs(300);
 
 /// What a result says.
-struct Look {
-    written: SystemTime,
-    executions: u64,
-    buggy: u64,
-    /// The identities of its bugs.
-    bugs: BTreeSet<String>,
+pub struct Look {
+    pub written: SystemTime,
+    pub executions: u64,
+    pub buggy: u64,
+    /// Its bugs by their identities: what they are, and how often they were found.
+    pub bugs: BTreeMap<String, (String, u64)>,
+    /// What was new, for each test, if a page shows it.
+    pub progress: Vec<(String, Progress)>,
 }
 
 impl Look {
-    fn at(path: &Path, of_search: bool) -> Result<Look, FileError> {
+    fn at(path: &Path, of_search: bool, for_page: bool) -> Result<Look, FileError> {
         let written = fs::metadata(path).and_then(|about| about.modified());
         let written = written.map_err(|error| FileError::Read(path.into(), error))?;
-        let mut look = Look { written, executions: 0, buggy: 0, bugs: BTreeSet::new() };
+        let mut look = Look { written, executions: 0, buggy: 0, bugs: BTreeMap::new(), progress: Vec::new() };
         match of_search {
-            true => look.add(&SearchUnit::read(path)?.result),
-            false => Results::read(path)?.parts().for_each(|part| look.add(&part.result)),
+            true => look.add(&SearchUnit::read(path)?.result, false),
+            false => Results::read(path)?.parts().for_each(|part| look.add(&part.result, for_page)),
         }
         Ok(look)
     }
 
-    fn add(&mut self, result: &TestResult) {
+    fn add(&mut self, result: &TestResult, for_page: bool) {
         self.executions += result.iterations();
         self.buggy += result.statistics.buggy;
-        self.bugs.extend(result.bugs.iter().filter(|bug| !bug.is_limit()).map(|bug| bug.identity.short()));
+        for found in result.bugs.iter().filter(|found| !found.is_limit()) {
+            let what = format!("{}: {}", found.bug.kind.name(), found.bug.message());
+            self.bugs.entry(found.identity.short()).or_insert((what, 0)).1 += found.count;
+        }
+        if for_page {
+            self.progress.push((result.subject.test.clone(), result.progress.clone()));
+        }
     }
 }
 
-/// Prints the status, once or again and again until the campaign has ended.
+/// Prints the status, once or again and again until the campaign has ended, and writes it as a page if one is asked for.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn run(place: &Place, watch: Option<Duration>) -> Result<Exit> {
+pub fn run(place: &Place, watch: Option<Duration>, page: Option<&Path>) -> Result<Exit> {
     let mut looks = BTreeMap::new();
     loop {
-        let (text, is_over, exit) = status(place, &mut looks)?;
+        let (text, is_over, exit) = status(place, &mut looks, page.is_some())?;
         print!("{text}");
+        if let Some(path) = page {
+            let again = watch.filter(|_| !is_over).map(|interval| interval.as_secs());
+            write_page(path, place, &text, &looks, again)?;
+        }
         match watch {
             Some(interval) if !is_over => std::thread::sleep(interval),
             _ => return Ok(exit),
@@ -62,7 +76,7 @@ pub fn run(place: &Place, watch: Option<Duration>) -> Result<Exit> {
 }
 
 /// The status as text; whether the campaign has ended, possibly without units that were given up; and the exit code.
-fn status(place: &Place, looks: &mut BTreeMap<Unit, Look>) -> Result<(String, bool, Exit)> {
+fn status(place: &Place, looks: &mut BTreeMap<Unit, Look>, for_page: bool) -> Result<(String, bool, Exit)> {
     let of_search = place.campaign.unit_steps.is_some();
     let units = place.units()?;
     let (mut held, mut given_up, mut damaged) = (0, Vec::new(), Vec::new());
@@ -70,7 +84,7 @@ fn status(place: &Place, looks: &mut BTreeMap<Unit, Look>) -> Result<(String, bo
     for unit in &units {
         match () {
             () if looks.contains_key(unit) => {}
-            () if place.is_done(*unit) => match Look::at(&place.result(*unit), of_search) {
+            () if place.is_done(*unit) => match Look::at(&place.result(*unit), of_search, for_page) {
                 Ok(look) => drop(looks.insert(*unit, look)),
                 Err(error) => damaged.push(to_remove(error)),
             },
@@ -112,6 +126,34 @@ fn status(place: &Place, looks: &mut BTreeMap<Unit, Look>) -> Result<(String, bo
     Ok((text, is_over, if complete { Exit::NoBug } else { Exit::Inconclusive }))
 }
 
+/// When the campaign was made.
+fn begun(place: &Place) -> Option<SystemTime> {
+    fs::metadata(place.directory.join(FILE)).and_then(|about| about.modified()).ok()
+}
+
+fn write_page(
+    path: &Path,
+    place: &Place,
+    text: &str,
+    looks: &BTreeMap<Unit, Look>,
+    again: Option<u64>,
+) -> Result<()> {
+    let now = SystemTime::now();
+    let campaign = &place.campaign;
+    let told = Told {
+        title: &format!("Campaign {}", place.directory.display()),
+        command: &format!("coyote-wasm test {} {}", campaign.module, campaign.arguments.join(" ")),
+        text,
+        of_search: campaign.unit_steps.is_some(),
+        begun: begun(place).unwrap_or(now).min(now),
+        now,
+        again,
+    };
+    let looks: Vec<&Look> = looks.values().collect();
+    let page = page::page(&told, &looks);
+    replace_file(path, page.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// How much was executed and found, and what of it lately.
 fn progress(
     place: &Place,
@@ -128,8 +170,7 @@ fn progress(
     let noun = if of_search { "execution" } else { "iteration" };
     let mut text = format!("... {}", counted(executions, noun));
     let age = |since: SystemTime| now.duration_since(since).unwrap_or_default();
-    let begun = fs::metadata(place.directory.join(FILE)).and_then(|about| about.modified());
-    let window = begun.map_or(LATELY, |begun| age(begun).min(LATELY)).max(Duration::from_secs(1));
+    let window = begun(place).map_or(LATELY, |begun| age(begun).min(LATELY)).max(Duration::from_secs(1));
     let lately: Vec<&Look> = looks.values().filter(|look| age(look.written) <= window).collect();
     let of_lately: u64 = lately.iter().map(|look| look.executions).sum();
     if of_lately > 0 && units_left > 0 {
@@ -143,7 +184,7 @@ fn progress(
     text += &format!("; {buggy} with a bug");
     let mut first = BTreeMap::<&str, SystemTime>::new();
     for look in looks.values() {
-        for bug in &look.bugs {
+        for bug in look.bugs.keys() {
             let known = first.entry(bug).or_insert(look.written);
             *known = look.written.min(*known);
         }
@@ -159,7 +200,7 @@ fn progress(
 }
 
 /// A duration in one unit.
-fn rough(duration: Duration) -> String {
+pub fn rough(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0..120 => format!("{seconds} s"),

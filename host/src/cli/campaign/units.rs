@@ -44,7 +44,7 @@ impl Place {
     /// The arguments of `test` that select a unit.
     pub fn selected(&self, unit: Unit) -> Result<Vec<OsString>> {
         match unit.stage {
-            Some(_) => Ok(Stage::of(self, unit)?.arguments(self, unit)),
+            Some(_) => Stage::of(self, unit)?.arguments(self, unit),
             None => Ok(vec!["--shard".into(), format!("{}/{}", unit.number, self.campaign.units).into()]),
         }
     }

@@ -18,21 +18,22 @@ impl Frontier {
     pub fn read_part(path: &Path) -> Result<Frontier, FrontierError> {
         let mut part = Frontier::read(path)?;
         if let Some(hash) = &part.visited_in {
-            part.work.visited = part.read_visited(&path.with_file_name(VISITED), Some(hash))?;
+            part.work.visited = part.read_visited(&path.with_file_name(VISITED), hash)?;
         }
         Ok(part)
     }
 
-    /// Reads what was visited before the stage of this part. `hash`: the BLAKE3 of the file, in hex, if it is known.
-    fn read_visited(&self, path: &Path, hash: Option<&str>) -> Result<Arc<Visited>, FrontierError> {
-        let bytes = std::fs::read(path).map_err(|error| FrontierError::Read { path: path.into(), error })?;
-        let visited = Frontier::parse(path, &bytes)?;
-        let is_it = hash.is_none_or(|hash| blake3::hash(&bytes).to_hex().as_str() == hash);
-        if !is_it || visited.identity != self.identity {
-            let reason = "it is of another stage".into();
-            return Err(FrontierError::Damaged { path: path.into(), reason });
-        }
-        Ok(visited.work.visited)
+    /// Reads what was visited before the stage of this part. `hash`: the BLAKE3 of the file, in hex.
+    fn read_visited(&self, path: &Path, hash: &str) -> Result<Arc<Visited>, FrontierError> {
+        let bytes = std::fs::read(path).ok();
+        let bytes = bytes.filter(|bytes| blake3::hash(bytes).to_hex().as_str() == hash);
+        let visited = bytes.and_then(|bytes| Frontier::parse(path, &bytes).ok());
+        let visited = visited.filter(|visited| visited.identity == self.identity);
+        visited.map(|visited| visited.work.visited).ok_or_else(|| {
+            let reason = "it is not what was visited before the stage: remove the stage's directory and those of later \
+                          stages, and they are made again";
+            FrontierError::Damaged { path: path.into(), reason: reason.into() }
+        })
     }
 
     /// What is left of a whole search after a stage, and what was visited. `parts`: the parts of the stage, in their order.

@@ -49,7 +49,7 @@ pub fn page(module: &str, test: &str, bug: &BugReport) -> Option<String> {
 }
 
 /// Escapes a text for the content of an element of HTML.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
