@@ -171,7 +171,7 @@ fn drivers(tools: &Toolchains) -> Result<()> {
     // All programs, as in other steps: built alone it would have other features of its dependencies.
     cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
     let built = std::path::absolute(files::target().join("release"))?;
-    crate::soak::drivers::on_all(&built, tools.installs)
+    crate::soak::drivers::on_usual(&built, tools.installs)
 }
 
 /// Checks with the oldest supported compiler, if that is not the present one and rustup has it.

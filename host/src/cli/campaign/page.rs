@@ -3,6 +3,8 @@
 //! It is made from the results that there are, in the order in which they were written: what was executed when, which bugs
 //! there are and since when, and how many classes of executions were new lately.
 
+#![expect(clippy::disallowed_types, reason = "the ages of results, which no guest sees")]
+
 use super::status::{LATELY, Look, rough};
 use crate::report::render::page::escaped;
 use crate::results::Progress;
