@@ -124,8 +124,7 @@ impl<S: System> Dfs<S> {
         let complete = whole && cost == Cost::Nothing && max.is_none() && caching == Caching::States;
         let mut levels = BTreeMap::<u32, Vec<Item>>::new();
         for item in items.unwrap_or_else(|| vec![Item::default()]) {
-            let level = item.branches.iter().map(|branch| branch.spent.max(branch.least)).max().unwrap_or(0);
-            levels.entry(level).or_default().push(item);
+            levels.entry(item.level()).or_default().push(item);
         }
         Dfs {
             name: bounding::name_of(cost, max, caching),

@@ -53,15 +53,8 @@ impl Work {
         if !self.common.is_empty() {
             return Err("a part is not divided again, but joined with the others".into());
         }
-        if !self.visited.is_empty() {
-            return Ok(self.divide_regions(parts));
-        }
         if self.states.is_empty() {
-            // The items of a search are in an order, such as that of their costs: each part gets some from everywhere.
-            let parts = parts.min(self.items.len());
-            let mut divided = vec![Work::default(); parts];
-            self.items.into_iter().enumerate().for_each(|(i, item)| divided[i % parts].items.push(item));
-            return Ok(divided);
+            return Ok(self.divide_items(parts));
         }
         let (states, mut items) = take(self.states, self.items, parts)?;
         let states: BTreeMap<u64, SharedState> = states.into_iter().collect();
@@ -86,13 +79,25 @@ impl Work {
         Ok(divided.into_iter().map(part).collect())
     }
 
-    /// Divides it so that parts visit different states for long: each gets items that were close to each other, and makes
-    /// decisions in another order.
-    fn divide_regions(self, parts: usize) -> Vec<Work> {
-        let (parts, all) = (parts.min(self.items.len()), self.items.len());
-        let part = |turn| Work { visited: self.visited.clone(), turn, ..Work::default() };
-        let mut divided: Vec<Work> = (1..=parts as u64).map(part).collect();
-        self.items.into_iter().enumerate().for_each(|(i, item)| divided[i * parts / all].items.push(item));
+    /// Each part gets its share of the items of each cost, of items that were close to each other: these begin alike, so
+    /// that parts are small, and parts that remember states come to different ones.
+    fn divide_items(self, parts: usize) -> Vec<Work> {
+        let parts = parts.min(self.items.len());
+        let remembers = !self.visited.is_empty();
+        let turn = |number: usize| if remembers { number as u64 + 1 } else { 0 };
+        let part = |number| Work { visited: self.visited.clone(), turn: turn(number), ..Work::default() };
+        let mut divided: Vec<Work> = (0..parts).map(part).collect();
+        let mut levels = BTreeMap::<u32, Vec<Item>>::new();
+        self.items.into_iter().for_each(|item| levels.entry(item.level()).or_default().push(item));
+        // Where the last level has ended: parts with one item more than others differ from level to level.
+        let mut begin = 0;
+        for items in levels.into_values() {
+            let all = items.len();
+            for (i, item) in items.into_iter().enumerate() {
+                divided[(begin + i * parts / all.max(parts)) % parts].items.push(item);
+            }
+            begin += all;
+        }
         divided
     }
 

@@ -152,6 +152,13 @@ pub struct Item {
     pub place: Option<dpor::Place>,
 }
 
+impl Item {
+    /// The least cost of its executions, in a search with a bound.
+    pub fn level(&self) -> u32 {
+        self.branches.iter().map(|branch| branch.spent.max(branch.least)).max().unwrap_or(0)
+    }
+}
+
 /// A state along an item's prefix. States without a branch belong to another item: nothing is to be done
 /// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
