@@ -104,7 +104,7 @@ fn tiles(told: &Told, looks: &[&Look], bugs: usize) -> String {
         "<div class=\"tiles\">\n".into(),
         tile("", &grouped(looks.len() as u64), "units with a result"),
         tile("", &grouped(executions), noun),
-        tile("", &format!("{rate:.0}"), &format!("{noun} a second since the beginning")),
+        tile("", &grouped(rate.round() as u64), &format!("{noun} a second since the beginning")),
         tile(class, &grouped(bugs as u64), "different bugs"),
         tile(class, &grouped(buggy), &format!("{noun} with a bug")),
         "</div>\n".into(),
