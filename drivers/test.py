@@ -616,6 +616,8 @@ def comparison_can_fail(place):
 
 
 def main():
+    # A shell lets what it starts in the background ignore SIGINT, and so would all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     names = sys.argv[1:]
     no_skips = "--no-skips" in names
     names = [name for name in names if name != "--no-skips"] or list(ENGINES)

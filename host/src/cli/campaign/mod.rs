@@ -13,6 +13,7 @@
 //! `test --shard K/N` in a process of its own: its failure does not affect other units. A search has units of another kind
 //! (`stages`).
 
+mod look;
 mod page;
 mod place;
 mod stages;

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_types, reason = "the ages of results, which no guest sees")]
 
-use super::status::{LATELY, Look, rough};
+use super::look::{LATELY, Look, rough};
 use crate::report::render::page::escaped;
 use crate::results::Progress;
 use std::collections::BTreeMap;
