@@ -28,7 +28,7 @@ pub use sections::Section;
 
 use super::Plan;
 use crate::artifact::build;
-use crate::results::{Difference, Done, Subject};
+use crate::results::{Difference, Done, Subject, is_default};
 use coyote_strategies::search::Item;
 use coyote_strategies::search::division::Work;
 use serde::{Deserialize, Serialize};
@@ -86,19 +86,14 @@ struct Header {
 #[serde(deny_unknown_fields, default)]
 struct Part {
     /// See [`Work::common`].
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     common: BTreeSet<u64>,
     /// The BLAKE3 of the file with what was visited before, in hex.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     visited: Option<String>,
     /// See [`Work::turn`].
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     turn: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// See the module's documentation.

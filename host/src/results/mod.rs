@@ -320,7 +320,8 @@ impl SearchSummary {
     }
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+/// Whether a value need not be written, since it is read if it is absent.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -11,6 +11,7 @@ mod toolchains;
 use crate::command::cargo;
 use crate::files;
 use anyhow::{Context, Result, bail, ensure};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use toolchains::Toolchains;
@@ -149,11 +150,15 @@ fn docs() -> Result<()> {
     cargo(&["doc", "--release", "--no-deps", "--workspace"], &[("RUSTDOCFLAGS", "-Dwarnings".into())])
 }
 
-fn examples() -> Result<()> {
-    // As the tests build them: built separately they would have other features of their dependencies, and be
-    // compiled again.
+/// The folder of all programs, as the tests build them: built separately they would have other features of their
+/// dependencies, and be compiled again.
+fn built() -> Result<PathBuf> {
     cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
-    let built = std::path::absolute(files::target().join("release"))?;
+    Ok(std::path::absolute(files::target().join("release"))?)
+}
+
+fn examples() -> Result<()> {
+    let built = built()?;
     for name in ["custom_strategy", "custom_pass"] {
         let status = Command::new(built.join("examples").join(name)).current_dir(files::root()).status()?;
         ensure!(status.success(), "the example {name}: {status}");
@@ -168,10 +173,7 @@ fn examples() -> Result<()> {
 
 /// Says of each engine whether it was skipped, since it cannot be had.
 fn drivers(tools: &Toolchains) -> Result<()> {
-    // All programs, as in other steps: built alone it would have other features of its dependencies.
-    cargo(&["build", "--release", "--workspace", "--bins", "--examples"], &[])?;
-    let built = std::path::absolute(files::target().join("release"))?;
-    crate::soak::drivers::on_usual(&built, tools.installs)
+    crate::soak::drivers::on_usual(&built()?, tools.installs)
 }
 
 /// Checks with the oldest supported compiler, if that is not the present one and rustup has it.

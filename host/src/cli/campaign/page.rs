@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "the ages of results, which no guest sees")]
 
 use super::look::{LATELY, Look, rough};
-use crate::report::render::page::escaped;
+use crate::report::render::page::{escaped, filled};
 use crate::results::Progress;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,17 +54,8 @@ pub fn page(told: &Told, looks: &[&Look]) -> String {
     body += &executions(told, &looks, &bugs);
     body += &novelty(told, &looks);
     body += &table(told, &bugs);
-    let mut page = String::new();
-    let mut rest = PAGE;
-    for (name, content) in
-        [("REFRESH", refresh.unwrap_or_default()), ("TITLE", escaped(told.title)), ("BODY", body)]
-    {
-        let (before, after) = rest.split_once(&format!("<!--{name}-->")).expect("it is in the page");
-        page += before;
-        page += &content;
-        rest = after;
-    }
-    page + rest
+    let parts = [("REFRESH", refresh.unwrap_or_default()), ("TITLE", escaped(told.title)), ("BODY", body)];
+    filled(PAGE, &parts)
 }
 
 fn bugs<'a>(looks: &[&'a Look]) -> BTreeMap<&'a str, Known<'a>> {

@@ -4,7 +4,7 @@ use super::{Frontier, FrontierError, Part, Section, write_file};
 use crate::results::Done;
 use coyote_strategies::search::division::Work;
 use coyote_strategies::search::visited::Visited;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The name of the file with what was visited before, beside the parts of a stage.
@@ -82,20 +82,19 @@ impl Frontier {
         write_file(path, self.identity.clone(), Done::default(), Some(part), &[section])
     }
 
-    /// Writes what was visited, beside the parts into which this will be divided. Returns the file, if there is one.
+    /// Writes what was visited, if anything, beside the parts into which this will be divided.
     ///
     /// # Errors
     /// [`FrontierError::Write`].
-    pub fn write_visited(&mut self, directory: &Path) -> Result<Option<PathBuf>, FrontierError> {
+    pub fn write_visited(&mut self, directory: &Path) -> Result<(), FrontierError> {
         if self.work.visited.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let path = directory.join(VISITED);
         let section = Section::of_visited(&self.work.visited);
         write_file(&path, self.identity.clone(), Done::default(), Some(Part::default()), &[section])?;
-        let written =
-            std::fs::read(&path).map_err(|error| FrontierError::Read { path: path.clone(), error })?;
+        let written = std::fs::read(&path).map_err(|error| FrontierError::Read { path, error })?;
         self.visited_in = Some(blake3::hash(&written).to_hex().to_string());
-        Ok(Some(path))
+        Ok(())
     }
 }

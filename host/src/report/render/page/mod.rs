@@ -36,16 +36,20 @@ pub fn page(module: &str, test: &str, bug: &BugReport) -> Option<String> {
     let title = format!("{} in test {test}", bug.kind.name());
     let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
     let parts = [("TITLE", escaped(&title)), ("STYLE", STYLE.into()), ("DATA", data), ("SCRIPT", script)];
-    let mut page = String::new();
-    let mut rest = PAGE;
-    // Parts are filled in one after the other, so that placeholders within filled-in content are not replaced.
+    Some(filled(PAGE, &parts))
+}
+
+/// A page with its parts, in their order. They are filled in one after the other, so that placeholders within filled-in
+/// content are not replaced.
+pub fn filled(page: &str, parts: &[(&str, String)]) -> String {
+    let (mut text, mut rest) = (String::new(), page);
     for (name, content) in parts {
         let (before, after) = rest.split_once(&format!("<!--{name}-->")).expect("it is in the page");
-        page += before;
-        page += &content;
+        text += before;
+        text += content;
         rest = after;
     }
-    Some(page + rest)
+    text + rest
 }
 
 /// Escapes a text for the content of an element of HTML.
