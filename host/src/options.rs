@@ -136,6 +136,12 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         unnamed: Some("false"),
     },
     RunOption {
+        name: "libc-locks",
+        write: |o, _| o.libc_locks.then(|| "true".into()).into_iter().collect(),
+        read: |o, _, text| set(&mut o.libc_locks, text),
+        unnamed: Some("false"),
+    },
+    RunOption {
         name: "memory-errors",
         write: |o, _| vec![o.memory_errors.to_string()],
         read: |o, _, text| set(&mut o.memory_errors, text),
@@ -457,7 +463,7 @@ mod tests {
         let (options, settings) = read(&[]).unwrap();
         assert!(!options.memory_errors && options.heap_points == HeapPoints::All);
         assert!(options.atomic_defaults && options.points == Points::Heap);
-        assert!(!options.clock_points && !options.brief_spins);
+        assert!(!options.clock_points && !options.brief_spins && !options.libc_locks);
         let Limits { unfair_steps_max, fair_steps_max, fail_on_steps_max } = settings.limits;
         assert_eq!((unfair_steps_max, fair_steps_max, fail_on_steps_max), (10_000, 100_000, false));
         assert_eq!((settings.memory_bytes_max, settings.at_exit), (512 << 20, AtExit::Wait));

@@ -163,6 +163,11 @@ impl Code {
         self.0[index].0.clone()
     }
 
+    /// The instruction that has this number of others behind it.
+    pub fn at_end(&self, behind: usize) -> Instr {
+        self.at(self.0.len() - 1 - behind)
+    }
+
     /// Removes the instructions from an index on.
     pub fn split_off(&mut self, index: usize) -> Code {
         Code(self.0.split_off(index))

@@ -121,6 +121,9 @@ pub struct Draft<'a> {
     pub untold: BTreeSet<u32>,
     /// The owner table, if points are left out where memory is not shared.
     pub owners: Option<Owners>,
+    /// Accesses, by the offsets of their instructions, that are no scheduling points, and of which the host is not told: see
+    /// `passes::libc_locks`.
+    pub unseen: BTreeSet<u32>,
     /// Memory orders that C or C++ gives atomic instructions, by their offsets in the original module.
     pub orders: BTreeMap<u32, Marked>,
     /// See [`crate::SiteTable::counters`].
@@ -178,6 +181,7 @@ impl<'a> Draft<'a> {
             tells_memory_size: false,
             checked: BTreeSet::new(),
             untold: BTreeSet::new(),
+            unseen: BTreeSet::new(),
             owners: None,
             orders: BTreeMap::new(),
             counters: Vec::new(),

@@ -45,6 +45,9 @@ pub struct Options {
     /// first round of this loop, and none where it makes a round last by atomic accesses of its own frame. Not with weak
     /// memory, where each round may read another store.
     pub brief_spins: bool,
+    /// Whether a worker has no scheduling points while it holds a lock that wasi-libc has for itself: of its list of
+    /// threads, or of the keys of thread-specific data. Not with weak memory.
+    pub libc_locks: bool,
     /// Whether the host is told what allocators do. Applies only to allocators that are atomic by default.
     pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
@@ -131,6 +134,7 @@ impl Default for Options {
             atomic_defaults: true,
             clock_points: true,
             brief_spins: true,
+            libc_locks: true,
             memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),

@@ -80,6 +80,12 @@ impl BugKind {
         BugKind::Limit,
     ];
 
+    /// Whether such a bug may stop a worker at an access of memory, before it is made.
+    pub fn may_prevent_access(self) -> bool {
+        use BugKind::*;
+        matches!(self, Trap | StackOverflow | UseAfterFree | UseAfterReturn | HeapOverflow | DataRace | Limit)
+    }
+
     /// The kind in one word, as in traces and JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -48,7 +48,7 @@ mod rust;
 mod validations;
 mod volatile;
 
-use crate::symbols::{Lines, SourceFrame, Symbols, Unit, is_library};
+use crate::symbols::{Lines, SourceFrame, Symbols, Unit, is_library, library_file};
 use build::Build;
 use coyote_abi::OpKind;
 pub use coyote_abi::Ordering;
@@ -128,13 +128,17 @@ impl Orderings {
                 .iter()
                 .map(|site| {
                     let function = table.functions.get(site.location.function as usize);
-                    if let Some(known) =
-                        function.and_then(|f| of_caller::atomicity(&f.name, site, module.build.unchecked))
-                    {
+                    // A program may have functions of the same names.
+                    let of_library = || module.is_of_library(site.location.offset);
+                    let known =
+                        function.and_then(|f| of_caller::atomicity(&f.name, site, module.build.unchecked));
+                    if let Some(known) = known.filter(|_| of_library()) {
                         return known;
                     }
                     match atomicity(site, &module, &mut sources) {
-                        Atomicity::Plain if function.is_some_and(|f| volatile::is_one(&f.name)) => {
+                        Atomicity::Plain
+                            if function.is_some_and(|f| volatile::is_one(&f.name)) && of_library() =>
+                        {
                             Atomicity::Unknown
                         }
                         Atomicity::Atomic(None) if function.is_some_and(|f| f.name == OF_THE_LINKER) => {
@@ -289,6 +293,11 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
+    /// Whether an instruction may belong to a library: it has no line, or its source file is one of a library.
+    fn is_of_library(&self, offset: u32) -> bool {
+        self.lines.row(offset).is_none_or(|row| library_file(row.file).is_some())
+    }
+
     /// The ordering of an atomic instruction without a call of `coyote.order`, if its unit was compiled with
     /// `coyote_order.h`.
     fn unmarked(&self, offset: u32) -> Option<Ordering> {

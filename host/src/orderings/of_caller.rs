@@ -115,7 +115,7 @@ const BY_POINTER: &[&str] = &[
 /// whose accesses are known to be plain only where coyote-cc compiled them.
 const PRIVATE: &[&str] = &["sift", "trinkle", "cycle"];
 
-/// What a load or store is in the function of this name, as linkers write it, if that is such a function. `of_coyote_cc`:
+/// What a load or store is in the function of this name, as linkers write it, if that is such a function of a library. `of_coyote_cc`:
 /// whether coyote-cc linked the module.
 pub fn atomicity(name: &str, site: &Site, of_coyote_cc: bool) -> Option<Atomicity> {
     match site.kind() {

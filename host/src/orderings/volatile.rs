@@ -39,7 +39,7 @@ const FUNCTIONS: &[&str] = &[
     "dlfree",
 ];
 
-/// Whether a function of this name is such a function.
+/// Whether a function of this name is such a function, if it is a library's.
 pub fn is_one(name: &str) -> bool {
     FUNCTIONS.iter().any(|beginning| name.starts_with(beginning))
 }

@@ -151,6 +151,8 @@ pub struct Step<'a> {
     pub operation: Operation,
     /// Data values chosen in it.
     pub values: &'a [u64],
+    /// What the operation returned; `None` if its worker does not go on yet.
+    pub result: Option<i64>,
 }
 
 /// An access of guest memory. A `memory.copy` is two accesses.

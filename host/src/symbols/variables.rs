@@ -80,6 +80,13 @@ pub enum Encoding {
     Other,
 }
 
+impl Encoding {
+    /// Whether the bytes, read as a number, may mean something to a reader.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Encoding::Pointer | Encoding::Other)
+    }
+}
+
 /// The name and encoding of the memory at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryName {

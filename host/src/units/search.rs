@@ -103,6 +103,7 @@ pub fn total(
     if let (Some(search), Some(visited), [_, _, ..]) = (&mut total.search, visited, units) {
         count_once(search, visited);
         total.statistics.buggy = total.statistics.buggy.min(search.counts.bugs);
+        total.bugs.iter_mut().for_each(|bug| bug.count = bug.count.min(search.counts.bugs));
     }
     if let Some(search) = &mut total.search {
         let counts = search.counts;

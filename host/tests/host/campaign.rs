@@ -192,6 +192,19 @@ fn what_goes_wrong() {
     let ended = process::run(directory, &["campaign", "work", "c"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check_report(directory);
+    // Neither another module nor a changed campaign is executed.
+    for (file, why) in [("racy_counter.wasm", "is not the module"), ("campaign.json", "is damaged")] {
+        let path = directory.join("c").join(file);
+        let whole = std::fs::read(&path).unwrap();
+        let mut changed = whole.clone();
+        *changed.iter_mut().rfind(|byte| byte.is_ascii_digit()).unwrap() ^= 1;
+        std::fs::write(&path, changed).unwrap();
+        for command in ["plan", "work", "status", "report"] {
+            let stderr = said(&["campaign", command, "c"]);
+            assert!(stderr.contains(&format!("c/{file} {why}")), "{command}: {stderr}");
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
     // What units would refuse makes no campaign.
     for (options, why) in [
         (

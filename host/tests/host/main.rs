@@ -34,6 +34,7 @@
 //! - [`observers`]: the step stream, and detectors of the user.
 //! - [`properties`]: invariants that are judged in every state.
 //! - [`owners`]: points only where memory is shared.
+//! - [`libc_locks`]: locks that wasi-libc has for itself.
 //! - [`leases`]: steps without a call of the host change nothing.
 //! - [`state`]: changes of an iteration are not visible in the next one.
 //! - [`semantics`]: sync objects against a naive model, all schedules.
@@ -95,6 +96,7 @@ mod guest;
 mod hangs;
 mod leases;
 mod lenient;
+mod libc_locks;
 mod liveness;
 mod lock_order;
 mod manual;

@@ -6,6 +6,8 @@
 //! - [`escape`]: accesses to a frame that no other worker can see.
 //! - [`frame_size`]: the size of a function's frame.
 //! - [`scope`]: filters on function names.
+//! - [`key_lock`]: the lock of wasi-libc's keys of thread-specific data.
+//! - [`thread_list`]: the lock of wasi-libc's list of threads.
 //! - [`allocator`]: what allocators do to blocks, by their names and arguments.
 
 pub mod access;
@@ -14,7 +16,9 @@ pub mod brief_spins;
 pub mod calls;
 pub mod escape;
 pub mod frame_size;
+pub mod key_lock;
 pub mod scope;
+pub mod thread_list;
 
 use calls::Calls;
 use walrus::Module;

@@ -10,6 +10,7 @@ mod effects;
 mod entry;
 mod harness;
 mod initialise;
+mod libc_locks;
 mod memory;
 mod names;
 mod orders;
@@ -82,6 +83,7 @@ pub const OWN: &[Own] = &[
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),
     own("orders", orders::run, "takes what C and C++ say of memory orders to their instructions"),
     Own { keeps_calls: true, ..own("counters", counters::run, "counts instructions, for coverage") },
+    own("libc-locks", libc_locks::run, "makes sections of locks that wasi-libc has for itself atomic"),
     own("threads", threads::run, "turns blocking instructions and imports into runtime imports"),
     own("thread-names", thread_names::run, "passes on what Rust's std calls a thread"),
     own("atomic-sections", atomic_sections::run, "brackets functions that SV-COMP's rules make atomic"),

@@ -29,8 +29,8 @@
 //! Rounds of some loops are one scheduling point: see [`crate::analysis::brief_spins`].
 //!
 //! Left out are: accesses below the level that the user chose, functions outside of the user's scope, atomic
-//! functions and functions that only they call, and accesses to the function's own stack frame as long as its
-//! address does not leave the function (see `escape`).
+//! functions and functions that only they call, accesses to the function's own stack frame as long as its
+//! address does not leave the function (see `escape`), and those of a lock of wasi-libc (see `libc_locks`).
 
 use super::checks;
 use super::effects;
@@ -144,6 +144,10 @@ fn announce_in(
         let mut code = Code::with_capacity(instrs.len() * 4);
         for (index, (instr, at)) in instrs.into_iter().enumerate() {
             let location = draft.location(origin, at);
+            if !at.is_default() && draft.unseen.contains(&at.data()) {
+                code.push(instr, at);
+                continue;
+            }
             if let Some(access) = access(&instr, memory) {
                 let private_access = private.contains(&(sequence, index));
                 let is_weak = weak && access.kind.is_atomic() && !private_access;

@@ -2,7 +2,7 @@
 //!
 //! | in the directory | |
 //! |---|---|
-//! | `campaign.json` | what to execute: the module, the arguments of `test`, the number of units |
+//! | `campaign.json` | what to execute: the module and its hash, the arguments of `test`, the number of units; a checksum |
 //! | the module | a copy |
 //! | `results/K.result` | the result of unit K, complete or absent |
 //! | `units/K` | locked by the process that executes unit K |
@@ -30,7 +30,7 @@ use crate::units::search::total;
 use crate::units::{FileError, SearchUnit};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
-use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, VERSION, to_remove};
+use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, hash, to_remove};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -151,8 +151,7 @@ fn new(args: &New) -> Result<Exit> {
             "{option}: give it before the module; what follows the module are options of `coyote-wasm test`"
         );
     }
-    let (arguments, units) = (arguments.to_vec(), args.units);
-    let mut campaign = Campaign { version: VERSION, module: name, arguments, units, unit_steps: None };
+    let mut campaign = Campaign::new(name, arguments.to_vec(), args.units);
     let of_search = campaign.of_search()?;
     campaign.unit_steps = of_search.then(|| args.unit_steps.unwrap_or(UNIT_STEPS));
     if let Some(steps) = args.unit_steps.filter(|_| !of_search) {
@@ -176,9 +175,10 @@ fn new(args: &New) -> Result<Exit> {
         stages::create(directory).with_context(cannot)?;
     }
     let wasm = fs::read(module).with_context(|| format!("cannot read {module}"))?;
+    campaign.module_hash = hash(&wasm);
     replace_file(&directory.join(&campaign.module), &wasm).with_context(cannot)?;
     // This file is written last: its existence means that the campaign exists.
-    replace_file(&directory.join(FILE), &serde_json::to_vec_pretty(&campaign)?).with_context(cannot)?;
+    replace_file(&directory.join(FILE), &campaign.to_bytes()).with_context(cannot)?;
     let units = if of_search { "a search".into() } else { counted(args.units, "unit") };
     println!(
         ". {}: {units}; execute {} by any number of `coyote-wasm campaign work {}`",

@@ -1,7 +1,10 @@
 //! The directory of a campaign.
+//!
+//! `campaign.json` ends with a checksum, and holds the hash of the module: a byte that is changed in either would make
+//! another campaign, whose verdict nobody asked for.
 
 use crate::cli::report_args::ReportArgs;
-use crate::cli::units::WHOLE;
+use crate::cli::units::{WHOLE, hash_of};
 use crate::exit::Exit;
 use crate::units::FileError;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
@@ -20,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub const FILE: &str = "campaign.json";
-pub const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 pub const RESULTS: &str = "results";
 pub const UNITS: &str = "units";
 pub const FAILED: &str = "failed";
@@ -45,12 +48,14 @@ const NOT_IN_CAMPAIGNS: &[(&str, &str)] = &[
 ];
 
 /// What the campaign executes.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
     pub version: u32,
     /// The module's name in the directory.
     pub module: String,
+    /// The BLAKE3 hash of the module.
+    pub module_hash: String,
     /// The arguments of `test` behind the module.
     pub arguments: Vec<String>,
     /// The number of units; of a search, the largest number of parts of a stage.
@@ -58,9 +63,44 @@ pub struct Campaign {
     /// Of a search: the number of steps of a unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_steps: Option<u64>,
+    /// The BLAKE3 hash of this file's text with an empty checksum.
+    checksum: String,
 }
 
 impl Campaign {
+    pub fn new(module: String, arguments: Vec<String>, units: u64) -> Campaign {
+        let (module_hash, checksum) = (String::new(), String::new());
+        Campaign { version: VERSION, module, module_hash, arguments, units, unit_steps: None, checksum }
+    }
+
+    /// The only text of this campaign's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let text = |checksum| {
+            serde_json::to_vec_pretty(&Campaign { checksum, ..self.clone() }).expect("texts and numbers")
+        };
+        text(hash(&text(String::new())))
+    }
+
+    /// Reads a file. `path` is for messages.
+    fn parse(path: &Path, bytes: &[u8]) -> Result<Campaign> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let damaged = || format!("{} is damaged: make the campaign anew", path.display());
+        let Versioned { version } = serde_json::from_slice(bytes).with_context(damaged)?;
+        ensure!(
+            version == VERSION,
+            "{} is of version {version}, and this tool reads version {VERSION}: use the one that made it",
+            path.display(),
+        );
+        let campaign: Campaign = serde_json::from_slice(bytes).with_context(damaged)?;
+        if campaign.to_bytes() != bytes {
+            return Err(anyhow!("its checksum does not match").context(damaged()));
+        }
+        Ok(campaign)
+    }
+
     /// The arguments of a unit with this module, as `test` understands them.
     ///
     /// # Errors
@@ -148,6 +188,11 @@ impl Campaign {
     }
 }
 
+/// The BLAKE3 hash of these bytes, in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// Arguments of `test`.
 fn parse<'a>(line: impl Iterator<Item = &'a str>) -> Result<ArgMatches> {
     let parsed = crate::cli::test::Args::augment_args(Command::new("test")).try_get_matches_from(line);
@@ -206,18 +251,18 @@ pub enum Ended {
 
 impl Place {
     /// # Errors
-    /// There is no campaign, or one of another version.
+    /// There is no campaign, one of another version, or its file or module is damaged.
     pub fn open(directory: &Path) -> Result<Place> {
         let path = directory.join(FILE);
         let text = fs::read(&path).with_context(|| {
             format!("{} is no campaign: `coyote-wasm campaign new` makes one", directory.display())
         })?;
-        let campaign: Campaign = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+        let campaign = Campaign::parse(&path, &text)?;
+        let module = directory.join(&campaign.module);
         ensure!(
-            campaign.version == VERSION,
-            "{} is of version {}, and this tool reads version {VERSION}",
-            path.display(),
-            campaign.version
+            hash_of(&module)? == campaign.module_hash,
+            "{} is not the module that the campaign was made of: copy that one here, or make a new campaign",
+            module.display(),
         );
         Ok(Place { directory: directory.to_owned(), campaign })
     }
@@ -311,4 +356,33 @@ impl Place {
 /// What to do about a damaged result.
 pub fn to_remove(file: FileError) -> Error {
     anyhow!("{file}: remove it, and `coyote-wasm campaign work` executes it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whichever byte of the file is damaged, cut off or added, no campaign is read.
+    #[test]
+    fn no_damaged_byte_is_overlooked() {
+        let mut campaign = Campaign::new("a.wasm".into(), vec!["-s".into(), "dpor".into()], 40);
+        campaign.module_hash = hash(b"module");
+        campaign.unit_steps = Some(1000);
+        let (path, whole) = (Path::new(FILE), campaign.to_bytes());
+        assert_eq!(Campaign::parse(path, &whole).unwrap(), campaign);
+        for at in 0..whole.len() {
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[at] ^= 1 << bit;
+                assert!(Campaign::parse(path, &damaged).is_err(), "bit {bit} of byte {at}");
+            }
+            assert!(Campaign::parse(path, &whole[..at]).is_err(), "cut off at {at}");
+            let without = [&whole[..at], &whole[at + 1..]].concat();
+            assert!(Campaign::parse(path, &without).is_err(), "without byte {at}");
+            for added in *b" 0\n\"" {
+                let more = [&whole[..at], &[added], &whole[at..]].concat();
+                assert!(Campaign::parse(path, &more).is_err(), "{added} before byte {at}");
+            }
+        }
+    }
 }

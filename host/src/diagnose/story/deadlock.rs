@@ -223,12 +223,14 @@ impl Facts<'_> {
     /// What the notifications did that workers wait for in vain.
     fn notifications(&self, place: ObjectId, unnamed: bool, stuck: &[WorkerId]) -> Option<(Vain, String)> {
         let object = if unnamed { "a futex".to_string() } else { self.object(place) };
-        if place.class == Class::Barrier {
-            let (arrived, count) = self.runtime.arrived(place.address);
-            return Some((Vain::Never, format!("only {arrived} of {count} workers come to {object}")));
-        }
         let about = |moment: &&Moment| matches!(moment.act, Act::Object { address, .. } if address == u64::from(place.address));
         let all: Vec<&Moment> = self.moments.iter().filter(about).collect();
+        if place.class == Class::Barrier {
+            let (arrived, count) = self.runtime.arrived(place.address);
+            let opened = all.iter().any(|moment| !moment.wakes.is_empty());
+            let since = if opened { " since it last let workers go on" } else { "" };
+            return Some((Vain::Never, format!("only {arrived} of {count} workers come to {object}{since}")));
+        }
         let is = |moment: &Moment, kinds: &[OpKind]| matches!(moment.act, Act::Object { kind, .. } if kinds.contains(&kind));
         let notifies =
             |moment: &Moment| is(moment, &[OpKind::Signal, OpKind::Broadcast, OpKind::FutexNotify]);

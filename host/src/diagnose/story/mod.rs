@@ -12,7 +12,8 @@
 //!   reads in a passing schedule; `looks`: what a worker that waits for ever saw before somebody changed it.
 //! - `holders`: which workers hold what others wait for; `within`: workers that wait for something of a library.
 //! - `history`: all steps, and happens-before between them.
-//! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows.
+//! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows; `racing`: the words
+//!   of data races.
 //!
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 
@@ -26,6 +27,7 @@ mod looks;
 mod moment;
 mod objects;
 mod polls;
+mod racing;
 mod receivers;
 mod recorder;
 mod rows;
@@ -210,6 +212,9 @@ impl Teller {
             memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
             object: &|object| objects.title(runtime, object),
         };
+        if let Some(race) = &mut found.post_mortem.race {
+            racing::name(race, &bug.evidence, runtime, variables, &objects);
+        }
         found.named_message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
         let why = cause.map(|cause| cause.sentence);
         found.story = Some(Story { why, structure, workers, rows, left_out });
@@ -501,11 +506,34 @@ fn short_name(function: &str) -> String {
     let path = ["::{closure", "::{{closure", "::{async_"]
         .iter()
         .fold(&*plain, |path, closure| path.split(closure).next().unwrap_or(path));
+    let path = without_parameters(path);
+    // A closure of C++, too.
+    let path = path.split("::$_").next().unwrap_or(path);
+    let path = path.split("::'lambda").next().unwrap_or(path);
     let name = path.rsplit("::").next().unwrap_or(path);
-    // Functions of AssemblyScript have file paths in their names.
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let name = name.split('(').next().unwrap_or(name);
+    // Functions of AssemblyScript have file paths in their names, and operators of C++ their signs.
+    let name = if name.starts_with("operator") { name } else { name.rsplit('/').next().unwrap_or(name) };
     if name.starts_with('{') || name.is_empty() { plain } else { name.to_string() }
+}
+
+/// A function's name without the parameters that C++ adds to it.
+fn without_parameters(function: &str) -> &str {
+    let signature = function.strip_suffix(" const").unwrap_or(function);
+    if !signature.ends_with(')') {
+        return function;
+    }
+    let mut open = 0_usize;
+    for (at, c) in signature.char_indices().rev() {
+        match c {
+            ')' => open += 1,
+            '(' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return &signature[..at];
+        }
+    }
+    function
 }
 
 #[cfg(test)]
@@ -522,6 +550,13 @@ mod tests {
             ("<app::Queue<T> as app::Push>::push", "push"),
             ("{closure#1}", "{closure#1}"),
             ("assembly/index/add", "add"),
+            ("Account::operator+=(ns::Money const&)", "operator+="),
+            ("ns::Ratio::operator/(int) const", "operator/"),
+            ("Box::get(std::basic_string const&) const", "get"),
+            ("finish(std::promise&, int)", "finish"),
+            ("main::$_0::operator()() const", "main"),
+            ("pool::run(int)::'lambda'()::operator()() const", "run"),
+            ("worker", "worker"),
         ] {
             assert_eq!(short_name(name), short, "{name}");
         }

@@ -113,6 +113,8 @@ pub enum Got {
     It,
     /// It begins to wait.
     Waits,
+    /// It takes what its worker holds already, or gives back what it holds once more.
+    Again,
     /// It returns without.
     Nothing,
 }
@@ -565,13 +567,22 @@ fn wants(kind: OpKind) -> bool {
 }
 
 fn got(step: &RawStep) -> Got {
-    let took = step.took.iter().any(|place| u64::from(place.address) == step.operation.object);
-    match wants(step.operation.kind) {
+    let kind = step.operation.kind;
+    let is_object =
+        |places: &[ObjectId]| places.iter().any(|p| u64::from(p.address) == step.operation.object);
+    let took = is_object(&step.took);
+    match wants(kind) {
+        false if matches!(kind, OpKind::Unlock | OpKind::RwUnlock) => match step.result {
+            Some(0) if !is_object(&step.released) => Got::Again,
+            Some(error) if error != 0 => Got::Nothing,
+            _ => Got::It,
+        },
         // The step in which such a wait begins, and the one in which it ends, have the same operation.
         false if step.operation.kind == OpKind::FutexWait && step.waits => Got::Waits,
         false => Got::It,
         true if took => Got::It,
         true if step.waits => Got::Waits,
+        true if step.result == Some(0) => Got::Again,
         true => Got::Nothing,
     }
 }

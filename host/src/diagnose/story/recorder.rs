@@ -3,9 +3,10 @@
 use super::polls::{PollEvent, Polls, TaskId, Turn};
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
-    AccessSource, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
+    AccessSource, Ending, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
 };
 use crate::orderings::{Atomicity, Order};
+use crate::outcome::Outcome;
 use crate::runtime::heap::Change;
 use crate::runtime::weak::Stale;
 use crate::runtime::{FaultCounts, ObjectId, Request, Runtime};
@@ -49,6 +50,10 @@ pub struct RawStep {
     pub accesses: Vec<RawAccess>,
     /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
+    /// Mutexes and rwlocks that it no longer holds.
+    pub released: Vec<ObjectId>,
+    /// What the operation returned; `None` if its worker does not go on yet.
+    pub result: Option<i64>,
     /// Whether its worker is blocked after it.
     pub waits: bool,
     /// Workers that the step enabled.
@@ -273,6 +278,8 @@ impl Recorder {
             stack: self.stack(state, worker),
             accesses: Vec::new(),
             took: Vec::new(),
+            released: Vec::new(),
+            result: step.result,
             waits: state.runtime.pending(worker).state == WorkerState::Blocked,
             woke: Vec::new(),
             spawned: None,
@@ -435,6 +442,7 @@ impl Observer for Recorder {
             | Interest::HEAP
             | Interest::WORKERS
             | Interest::STACKS
+            | Interest::ENDS
     }
 
     fn wants_stack(&self, _: u64, _: OpKind) -> bool {
@@ -459,10 +467,10 @@ impl Observer for Recorder {
                     step.syncs.push((step.accesses.len(), *sync));
                 }
                 if let HbObject::Object(place) = sync.object
-                    && sync.kind.acquires()
                     && matches!(place.class, Class::Mutex | Class::Rwlock | Class::Semaphore)
                 {
-                    step.took.push(place);
+                    let list = if sync.kind.acquires() { &mut step.took } else { &mut step.released };
+                    list.push(place);
                 }
             }
             Event::Heap { worker, change } => self.heap(&mut recording, state, *worker, change),
@@ -477,6 +485,17 @@ impl Observer for Recorder {
                 step.into_iter().for_each(|step| step.ended = true);
             }
             _ => {}
+        }
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        let executes_last = match ending.outcome {
+            Outcome::Bug(bug) => !bug.kind.may_prevent_access(),
+            _ => true,
+        };
+        if executes_last {
+            let shared = self.shared.clone();
+            self.settle(&mut shared.0.lock().unwrap_or_else(PoisonError::into_inner), ending.state);
         }
     }
 }
@@ -504,9 +523,12 @@ fn stack_of(runtime: &Runtime, address: u32) -> Option<WorkerId> {
     (0..runtime.workers().len() as u32).map(WorkerId).find(is_in)
 }
 
-/// Whether a number may be the address of something in a block of the heap or a stack.
+/// Whether a number may be the address of something in a block of the heap or a stack, or of the end of a block.
 fn is_pointer(state: &GuestState<'_>, value: u64, bytes: u32) -> bool {
-    let Some(address) = u32::try_from(value).ok().filter(|_| bytes == 4) else { return false };
-    address != 0
-        && (state.runtime.heap.block_around(address).is_some() || stack_of(state.runtime, address).is_some())
+    let Some(address) = u32::try_from(value).ok().filter(|address| bytes == 4 && *address != 0) else {
+        return false;
+    };
+    let heap = &state.runtime.heap;
+    heap.block_around(address).or_else(|| heap.block_around(address - 1)).is_some()
+        || stack_of(state.runtime, address).is_some()
 }

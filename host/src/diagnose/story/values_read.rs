@@ -183,7 +183,9 @@ pub fn difference(reader: Lane, failing: &[Read], passing: &[Read], names: &Name
         if here == there || a.is_of_own() && b.is_of_own() {
             return None;
         }
+        let there = if there == words::NOT_NULL { "a pointer".into() } else { there };
+        let here = if here == words::NOT_NULL { "a pointer".into() } else { here };
         let (who, what, place) = (names.lane(reader), b.what(Some(there), names)?, words::place(&b.line));
-        Some(format!("{who} then reads {what} ({place}), not {here}"))
+        Some(format!("{who} then reads {what} ({place}) instead of {here}"))
     })
 }

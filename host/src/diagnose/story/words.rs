@@ -115,7 +115,12 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             let locks: Vec<String> = locks.into_iter().map(|piece| piece.text).collect();
             format!("  [{}]", locks.join(", "))
         }
-        [Accessed { name: None, text, .. }] if !text.is_empty() => format!("  [{text}]"),
+        // Without a name, it could be the value of the line's expression.
+        [Accessed { name: None, text, .. }] if !text.is_empty() => match text.split_once(' ') {
+            Some(("is", value)) => format!("  [reads {value}]"),
+            Some(("=", value)) => format!("  [writes {value}]"),
+            _ => format!("  [{text}]"),
+        },
         [Accessed { name: Some(_), text, .. }] => format!("  [{text}]"),
         _ => String::new(),
     };
@@ -186,20 +191,29 @@ fn act(moment: &Moment, names: &Names<'_>) -> Option<Words> {
                 let thing = thing(noun);
                 match got {
                     Got::It => (format!("{verb} {thing}{how}"), ""),
+                    Got::Again => (format!("{verb} {thing}{how} once more"), ""),
                     Got::Waits => (format!("waits to {infinitive} {thing}{how}"), "waits"),
                     Got::Nothing => (format!("cannot {infinitive} {thing}{how}"), "fails"),
+                }
+            };
+            let unlock = |noun: &str| {
+                let thing = thing(noun);
+                match got {
+                    Got::Again => (format!("unlocks {thing} once, and still holds it"), ""),
+                    Got::Nothing => (format!("cannot unlock {thing}"), "fails"),
+                    Got::It | Got::Waits => (format!("unlocks {thing}"), "unlocks"),
                 }
             };
             const LOCKS: [&str; 2] = ["lock", "locks"];
             let (text, effect) = match kind {
                 Lock | TryLock => attempt(LOCKS, "a mutex", ""),
-                Unlock => (format!("unlocks {}", thing("a mutex")), "unlocks"),
+                Unlock => unlock("a mutex"),
                 Wait => (format!("waits for {}", thing("a condvar")), "waits"),
                 Signal => (format!("notifies {}", thing("a condvar")), "no worker waits"),
                 Broadcast => (format!("notifies all of {}", thing("a condvar")), "no worker waits"),
                 ReadLock | TryReadLock => attempt(LOCKS, "a lock", " to read"),
                 WriteLock | TryWriteLock => attempt(LOCKS, "a lock", " to write"),
-                RwUnlock => (format!("unlocks {}", thing("a lock")), "unlocks"),
+                RwUnlock => unlock("a lock"),
                 SemaphoreWait | SemaphoreTryWait => attempt(["take from", "takes from"], "a semaphore", ""),
                 SemaphorePost => (format!("adds to {}", thing("a semaphore")), ""),
                 BarrierWait => (format!("comes to {}", thing("a barrier")), ""),
@@ -319,6 +333,9 @@ pub fn value(raw: &RawAccess, names: &Names<'_>) -> Option<String> {
 fn verb(piece: &[&SharedAccess], name: &str) -> String {
     let (reads, writes) = (piece.iter().any(|a| a.raw.reads), piece.iter().any(|a| a.raw.writes));
     match (reads, writes) {
+        _ if piece.iter().all(|a| !a.raw.writes || a.raw.may_fail && a.raw.after.is_none()) && writes => {
+            format!("accesses {name}")
+        }
         (true, true) => format!("changes {name}"),
         (false, true) => format!("writes {name}"),
         _ => format!("reads {name}"),

@@ -2,7 +2,7 @@
 //! asking detectors: [`Scheduler::access`] is the hot path.
 
 use super::{ALONE_ACCESSES, ALONE_LOOK, ALONE_MAX, ALONE_ROUND, Choice, Context, Scheduler};
-use crate::observe::{Attempt, Finding, Interest, is_plain, plainly_allowed};
+use crate::observe::{Attempt, Finding, Interest, Step, is_plain, plainly_allowed};
 use coyote_strategies::{Access, OpKind, Operation, Pick, WorkerId};
 
 /// What a worker does after it announced an access.
@@ -194,7 +194,8 @@ impl Scheduler {
                 self.values.clear();
                 self.runtime.footprint.begin_step();
                 self.runtime.step_plainly(worker);
-                self.tell_step(Pick::Step(worker), operation, number, context);
+                let pick = Pick::Step(worker);
+                self.tell_step(Step { number, pick, operation, values: &[], result: Some(0) }, context);
             }
             (Asked::Alone, Some(_)) => {
                 self.runtime.announce_access(worker, operation);

@@ -10,7 +10,7 @@ use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
 use coyote_abi::rt::CHUNK;
 use coyote_instrumenter::{Location, SiteTable};
-use coyote_strategies::{Operation, Pick, WorkerId};
+use coyote_strategies::WorkerId;
 
 /// The parts of the guest that the scheduler needs.
 pub struct Context<'a> {
@@ -85,11 +85,11 @@ pub fn number(memory: &[u8], address: u32, bytes: u8) -> Option<u64> {
 }
 
 impl Scheduler {
-    /// Sends observers an executed step, and all events since the last delivery. `number`: steps executed before it.
+    /// Sends observers an executed step, whose values the scheduler holds, and all events since the last delivery.
     #[inline]
-    pub(super) fn tell_step(&mut self, pick: Pick, operation: Operation, number: u64, context: &mut Context) {
+    pub(super) fn tell_step(&mut self, step: Step<'_>, context: &mut Context) {
         if self.runtime.stream.wants(Interest::STEPS) {
-            self.tell_executed(Step { number, pick, operation, values: &[] }, context);
+            self.tell_executed(step, context);
         }
         self.deliver(context);
     }

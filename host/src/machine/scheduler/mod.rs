@@ -13,7 +13,7 @@ mod driven;
 mod end;
 mod looks;
 
-use crate::observe::{Finding, Interest, MemoryBounds};
+use crate::observe::{Finding, Interest, MemoryBounds, Step};
 use crate::outcome::Outcome;
 use crate::runtime::heap::BlockRef;
 use crate::runtime::monitors::Heat;
@@ -525,7 +525,7 @@ impl Scheduler {
                 let (operation, number) = (self.runtime.pending(worker).operation, self.runtime.steps());
                 self.values.clear();
                 self.runtime.fire(worker);
-                self.tell_step(pick, operation, number, context);
+                self.tell_step(Step { number, pick, operation, values: &[], result: None }, context);
                 None
             }
             Pick::Step(worker) => {
@@ -586,7 +586,8 @@ impl Scheduler {
         if let Some(value) = self.runtime.weak.as_mut().and_then(|weak| weak.take_put()) {
             context::put(context.memory, context.written, value);
         }
-        self.tell_step(Pick::Step(worker), operation, number, context);
+        let pick = Pick::Step(worker);
+        self.tell_step(Step { number, pick, operation, values: &[], result }, context);
         if self.outcome.is_some() {
             return None;
         }

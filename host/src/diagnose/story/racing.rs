@@ -1,0 +1,37 @@
+//! Names from the source in the details of a data race.
+
+use super::objects::Objects;
+use crate::evidence::Evidence;
+use crate::results::RaceHistory;
+use crate::runtime::Runtime;
+use crate::symbols::Variables;
+
+/// Names locks, and leaves out values that are no numbers to a reader: pointers, floats, and several fields at once.
+/// `runtime`: at the end of the execution.
+pub fn name(
+    race: &mut RaceHistory,
+    evidence: &Evidence,
+    runtime: &Runtime,
+    variables: &Variables,
+    objects: &Objects,
+) {
+    let Evidence::Race { first, second } = evidence else { return };
+    let is_pointer = |value: u64| {
+        u32::try_from(value).is_ok_and(|value| value != 0 && runtime.heap.block_around(value).is_some())
+    };
+    for (access, told) in [(first, &mut race.first), (second, &mut race.second)] {
+        let known = variables.at(access.address.into(), access.bytes);
+        told.value = told.value.filter(|value| match &known {
+            Some(known) => known.encoding.is_number(),
+            None => !is_pointer(*value),
+        });
+        for lock in &mut told.locks {
+            let at = lock
+                .rsplit_once(" at 0x")
+                .and_then(|(noun, at)| Some((noun, u64::from_str_radix(at, 16).ok()?)));
+            if let Some((noun, name)) = at.and_then(|(noun, at)| Some((noun, objects.names.get(&at)?))) {
+                *lock = format!("{noun} `{name}`");
+            }
+        }
+    }
+}
