@@ -241,11 +241,12 @@ fn what_goes_wrong() {
     let refused = said(&["campaign", "new", "d", "--units", "2", "none.wasm"]);
     assert!(refused.contains("none.wasm") && !directory.join("d").exists(), "{refused}");
     // What they refuse in the end is said once, too.
-    let new = ["campaign", "new", "d", "--units", "2", "racy_counter.wasm"];
+    std::fs::create_dir(directory.join("data")).unwrap();
+    let new = ["campaign", "new", "d", "--units", "2", "racy_counter.wasm", "--preload", "data"];
     assert_eq!(process::run(directory, &new).code, Some(0));
-    std::fs::write(directory.join("d/racy_counter.wasm"), "no module").unwrap();
+    std::fs::remove_dir(directory.join("data")).unwrap();
     let refused = said(&["campaign", "work", "d"]);
-    assert!(refused.starts_with("error: unit ") && refused.contains("racy_counter.wasm"), "{refused}");
+    assert!(refused.starts_with("error: unit ") && refused.contains("data"), "{refused}");
 }
 
 /// A campaign of a search: its module and its options.

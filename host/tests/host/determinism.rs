@@ -272,12 +272,12 @@ fn memory(execution: &Execution) -> Vec<u8> {
 
 /// A random external decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Move {
+pub enum Move {
     Pick(Pick),
     Value(u64),
 }
 
-fn random_move(execution: &Execution, rng: &mut ChoiceRng) -> Option<Move> {
+pub fn random_move(execution: &Execution, rng: &mut ChoiceRng) -> Option<Move> {
     match execution.status() {
         Status::Ready => {
             let view = execution.view();
@@ -289,7 +289,7 @@ fn random_move(execution: &Execution, rng: &mut ChoiceRng) -> Option<Move> {
     }
 }
 
-fn make(execution: &mut Execution, next: Move) {
+pub fn make(execution: &mut Execution, next: Move) {
     match next {
         Move::Pick(pick) => execution.step(pick),
         Move::Value(value) => execution.choose(value),

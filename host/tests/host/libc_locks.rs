@@ -1,8 +1,10 @@
 //! Locks that wasi-libc has for itself: programs end in the same states whether the sections that hold these locks are
-//! atomic or not, which searches without that find in many more executions.
+//! atomic or not, which searches without that find in many more executions, and random schedules only in part.
 
+use super::determinism::{make, random_move};
 use super::guest;
 use super::search::exhaust;
+use coyote_wasm::execution::Execution;
 use coyote_wasm::instrumenter::Options;
 use coyote_wasm::outcome::Outcome;
 use coyote_wasm::strategies::Iteration;
@@ -31,8 +33,9 @@ const RELEASE: &str = "
   (if (i32.load offset=1028 (i32.const 0))
     (then (drop (memory.atomic.notify offset=1024 (i32.const 0) (i32.const 1)))))";
 
-/// Two threads that begin and end as those of wasi-libc, with these accesses, and what happens between their joins.
-fn program(rng: &mut ChoiceRng) -> String {
+/// Threads that begin and end as those of wasi-libc, each with random accesses, and accesses between their joins. `two`: two
+/// threads, else one.
+fn program(rng: &mut ChoiceRng, two: bool) -> String {
     let mut accesses = |count| -> String {
         let one = |rng: &mut ChoiceRng| {
             let (cell, value) = (4096 + 4 * rng.below(2), rng.below(3));
@@ -48,6 +51,10 @@ fn program(rng: &mut ChoiceRng) -> String {
         (0..count).map(|_| one(rng)).collect()
     };
     let (first, second, between, at_end) = (accesses(2), accesses(2), accesses(1), accesses(1));
+    let (create, join) = match two {
+        true => ("(call $__pthread_create (i32.const 2112) (i32.const 9))", "(call $join (i32.const 2112))"),
+        false => ("", ""),
+    };
     // A thread that ends looks for destructors of its data, and changes data of its own.
     let keys = "
       (drop (call $__pthread_rwlock_rdlock (i32.const 1040)))
@@ -123,44 +130,76 @@ fn program(rng: &mut ChoiceRng) -> String {
         (drop (memory.atomic.wait32 offset=28 (local.get $thread) (local.get $state) (i64.const -1)))
         (br $again)))
     (if (local.tee $state (i32.load offset=1024 (i32.const 0)))
-      (then (call $__wait (i32.const 1024) (i32.const 1028) (local.get $state) (i32.const 0)))))
+      (then
+        (call $__wait (i32.const 1024) (i32.const 1028) (local.get $state) (i32.const 0))
+        (if (i32.load offset=1028 (i32.const 0))
+          (then (drop (memory.atomic.notify offset=1024 (i32.const 0) (i32.const 1))))))))
   (func (export "coyote.test.t")
     (call $__pthread_create (i32.const 2048) (i32.const 9))
     (call $__pthread_key_create (i32.const 7))
-    (call $__pthread_create (i32.const 2112) (i32.const 9))
+    {create}
     (call $join (i32.const 2048))
     {between}
-    (call $join (i32.const 2112))
+    {join}
     {at_end}))"#
     )
 }
 
-/// The states in which a program ends: what it has left, and the data of its threads. And in how many executions a search
-/// finds them.
-fn ends(wasm: &[u8], libc_locks: bool) -> (BTreeSet<Vec<u8>>, u64) {
+/// The state in which an execution has ended: what it has left, and the data of its threads.
+fn end(execution: &Execution) -> Vec<u8> {
+    assert_eq!(execution.machine().scheduler().outcome, Some(Outcome::Passed));
+    let memory = execution.machine().memory();
+    [&memory[MEMORY], &memory[2088..2092], &memory[2152..2156]].concat()
+}
+
+fn with<R: Send>(wasm: &[u8], libc_locks: bool, run: impl FnOnce(&mut Execution) -> R + Send) -> R {
     let options = Options { footprints: true, libc_locks, ..Options::default() };
     let artifact = guest::compile(wasm, &options).unwrap();
-    guest::with(&artifact, "t", &guest::settings(), |execution| {
+    guest::with(&artifact, "t", &guest::settings(), run)
+}
+
+/// All states in which a program ends, and in how many executions a search finds them.
+fn ends(wasm: &[u8], libc_locks: bool) -> (BTreeSet<Vec<u8>>, u64) {
+    with(wasm, libc_locks, |execution| {
         let (mut ends, mut executions) = (BTreeSet::new(), 0);
-        exhaust("dpor", execution, |execution, outcome| {
-            assert_eq!(outcome, &Outcome::Passed);
-            let memory = execution.machine().memory();
-            ends.insert([&memory[MEMORY], &memory[2088..2092], &memory[2152..2156]].concat());
+        exhaust("dpor", execution, |execution, _| {
+            ends.insert(end(execution));
             executions += 1;
         });
         (ends, executions)
     })
 }
 
+/// States in which random schedules end, without atomic sections.
+fn sampled(wasm: &[u8], schedules: u64) -> BTreeSet<Vec<u8>> {
+    with(wasm, false, |execution| {
+        let schedule = |index| {
+            let mut rng = ChoiceRng::new(Iteration { seed: 3, index });
+            execution.begin().unwrap();
+            while let Some(next) = random_move(execution, &mut rng) {
+                make(execution, next);
+            }
+            end(execution)
+        };
+        (0..schedules).map(schedule).collect()
+    })
+}
+
 #[test]
 fn sections_that_hold_them_can_be_atomic() {
     let mut rng = ChoiceRng::new(Iteration { seed: 1, index: 0 });
-    for _ in 0..guest::iterations(4) {
-        let text = program(&mut rng);
+    for _ in 0..guest::iterations(12) {
+        let text = program(&mut rng, false);
         let wasm = wat::parse_str(&text).unwrap();
         let (expected, many) = ends(&wasm, false);
         let (found, few) = ends(&wasm, true);
         assert_eq!(found, expected, "{text}");
         assert!(10 * few < many, "{few} of {many}");
+    }
+    for _ in 0..guest::iterations(12) {
+        let text = program(&mut rng, true);
+        let wasm = wat::parse_str(&text).unwrap();
+        let (sampled, found) = (sampled(&wasm, 500), ends(&wasm, true).0);
+        assert!(sampled.is_subset(&found), "{text}");
     }
 }

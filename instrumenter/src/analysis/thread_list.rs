@@ -10,8 +10,14 @@
 //! - The accesses of the lock and, by its owner, of the list are therefore no scheduling points, and searches are not told
 //!   of them: otherwise they would try each order of beginnings, ends and joins. Nothing that they are told of may depend
 //!   on these accesses then.
-//! - The owner also counts threads, and the last one to end lets musl's locks do nothing from then on ([`ThreadList::notes_alone`]). So
-//!   what a thread does would depend on the ends of others. This is left out: the locks are taken, as before.
+//! - A thread that ends changes its state twice, from joinable to exiting, and to ended while it owns the lock. Those
+//!   that tell exiting threads from joinable ones join them, and they wait for nothing. So the section begins with the
+//!   first change.
+//! - The owner also counts threads, and the last one to end lets musl's locks do nothing from then on
+//!   ([`ThreadList::notes_alone`]). So what a thread does would depend on the ends of others. This is left out: the locks
+//!   are taken, as before.
+//! - `pthread_key_delete` takes a key's value from all threads of the list, so with it the program sees the list. Rust's
+//!   std deletes only keys that nobody has used.
 
 use super::access::access;
 use crate::code::{instructions, sequences};
@@ -20,6 +26,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
 use walrus::{ExportItem, FunctionId, FunctionKind, ImportKind, LocalFunction, MemoryId, Module};
 
+/// The state of a thread that can be joined, in musl.
+const JOINABLE: i32 = 2;
+/// The state of a thread that is about to end.
+const EXITING: i32 = 1;
+
 /// The lock of the list of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadList {
@@ -27,6 +38,8 @@ pub struct ThreadList {
     lock: u32,
     /// The address of the number of those that wait for it.
     pub waiters: u32,
+    /// The address of the byte that lets musl's locks do nothing.
+    alone: Option<u32>,
     /// The function that a thread executes, and then takes itself out of the list.
     thread: FunctionId,
 }
@@ -65,7 +78,12 @@ impl ThreadList {
         let functions = || module.funcs.iter_local().map(|(_, function)| function);
         let waiters: BTreeSet<u32> = functions().flat_map(|f| waits(f, lock)).collect();
         let [waiters] = waiters.into_iter().collect::<Vec<_>>()[..] else { return None };
-        let list = ThreadList { lock, waiters, thread: thread.func };
+        let alone = match &module.funcs.get(thread.func).kind {
+            FunctionKind::Local(function) => stored_bytes(function).find(|(_, value)| *value == 0xff),
+            _ => None,
+        };
+        let alone = alone.map(|(address, _)| address);
+        let list = ThreadList { lock, waiters, alone, thread: thread.func };
         // Whoever accesses the lock does it in a way that is known.
         let known = |f: &LocalFunction| {
             sequences(f).into_iter().all(|sequence| {
@@ -95,13 +113,18 @@ impl ThreadList {
         first < u64::from(self.lock) + 4 && u64::from(self.lock) < first + size
     }
 
-    /// Whether a function's threads note that one thread is left.
-    pub fn notes_alone(&self, id: FunctionId, instrs: &[(Instr, InstrLocId)], at: usize) -> bool {
-        let Instr::Store(Store { kind: StoreKind::I32_8 { atomic: false }, .. }) = &instrs[at].0 else {
-            return false;
-        };
+    /// Whether the thread that executes this function begins to end with the instruction at an index.
+    pub fn begins_to_end(&self, id: FunctionId, instrs: &[(Instr, InstrLocId)], at: usize) -> bool {
         let operand = |above: usize| constant(&instrs[at.checked_sub(above + 1)?].0);
-        id == self.thread && matches!(operand(0), Some(-1 | 0xff)) && operand(1).is_some()
+        id == self.thread
+            && matches!(instrs[at].0, Instr::Cmpxchg(_))
+            && (operand(1), operand(0)) == (Some(JOINABLE), Some(EXITING))
+    }
+
+    /// Whether the instruction at an index notes that one thread is left: -1 where a thread ends, and 0 where one could not
+    /// be created, or by a lock that has been told so.
+    pub fn notes_alone(&self, instrs: &[(Instr, InstrLocId)], at: usize) -> bool {
+        stored_byte(instrs, at).is_some_and(|(address, value)| Some(address) == self.alone && value != 1)
     }
 
     /// What the instruction at an index does to the lock, if it accesses it.
@@ -246,6 +269,23 @@ impl Owned {
     fn jump(&mut self, to: InstrSeqId, state: bool) {
         self.targets.entry(to).and_modify(|owned| *owned &= state).or_insert(state);
     }
+}
+
+/// The address and the value of a byte that an instruction stores, if both are constants.
+fn stored_byte(instrs: &[(Instr, InstrLocId)], at: usize) -> Option<(u32, u8)> {
+    let Instr::Store(Store { kind: StoreKind::I32_8 { atomic: false }, arg, .. }) = &instrs[at].0 else {
+        return None;
+    };
+    let value = constant(&instrs[at.checked_sub(1)?].0)?;
+    Some((address(&instrs[at.checked_sub(2)?].0, arg.offset)?, value as u8))
+}
+
+/// All of them in a function.
+fn stored_bytes(function: &LocalFunction) -> impl Iterator<Item = (u32, u8)> {
+    sequences(function).into_iter().flat_map(|sequence| {
+        let instrs = &function.block(sequence).instrs;
+        (0..instrs.len()).filter_map(|at| stored_byte(instrs, at))
+    })
 }
 
 /// The state where two ways meet.

@@ -71,7 +71,11 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
     if !spawned.is_empty() && spawned.len() == acts.len() {
         return format!("spawns {}", spawned.join(", "));
     }
-    let accessed = accessed(group, names);
+    let mut accessed = accessed(group, names);
+    if accessed.iter().any(|piece| piece.of_lock) {
+        // What else the line accesses says less than that it takes or releases a lock.
+        accessed.retain(|piece| piece.name.is_some());
+    }
     let is_named =
         acts.iter().all(|(_, words)| words.is_named) && accessed.iter().all(|piece| piece.name.is_some());
     if is_named && !(acts.is_empty() && accessed.is_empty()) {
