@@ -32,7 +32,7 @@ const JOINABLE: i32 = 2;
 const EXITING: i32 = 1;
 
 /// The lock of the list of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadList {
     /// Its address. It is 0 if the lock is free, or else the number of the thread that holds it.
     lock: u32,
@@ -42,6 +42,8 @@ pub struct ThreadList {
     alone: Option<u32>,
     /// The function that a thread executes, and then takes itself out of the list.
     thread: FunctionId,
+    /// The functions that access the lock.
+    pub users: Vec<FunctionId>,
 }
 
 /// What an instruction does to the lock.
@@ -75,7 +77,9 @@ impl ThreadList {
         {
             return None;
         }
-        let functions = || module.funcs.iter_local().map(|(_, function)| function);
+        let users: Vec<_> =
+            module.funcs.iter_local().filter(|(_, function)| mentions(function, lock)).collect();
+        let functions = || users.iter().map(|(_, function)| *function);
         let waiters: BTreeSet<u32> = functions().flat_map(|f| waits(f, lock)).collect();
         let [waiters] = waiters.into_iter().collect::<Vec<_>>()[..] else { return None };
         let alone = match &module.funcs.get(thread.func).kind {
@@ -83,7 +87,8 @@ impl ThreadList {
             _ => None,
         };
         let alone = alone.map(|(address, _)| address);
-        let list = ThreadList { lock, waiters, alone, thread: thread.func };
+        let ids = users.iter().map(|(id, _)| *id).collect();
+        let list = ThreadList { lock, waiters, alone, thread: thread.func, users: ids };
         // Whoever accesses the lock does it in a way that is known.
         let known = |f: &LocalFunction| {
             sequences(f).into_iter().all(|sequence| {
@@ -294,6 +299,29 @@ fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
         (Some(one), Some(other)) => Some(one && other),
         (one, other) => one.or(other),
     }
+}
+
+/// Whether some access of a function may be one of the lock: its address is in the code, or the sum of an address and the
+/// offset of an access.
+fn mentions(function: &LocalFunction, lock: u32) -> bool {
+    let near = |address: u64| address < u64::from(lock) + 4 && u64::from(lock) < address + 16;
+    sequences(function).into_iter().any(|sequence| {
+        let instrs = &function.block(sequence).instrs;
+        instrs.iter().enumerate().any(|(at, (instr, _))| {
+            let offset = match instr {
+                Instr::Load(Load { arg, .. })
+                | Instr::Store(Store { arg, .. })
+                | Instr::LoadSimd(LoadSimd { arg, .. })
+                | Instr::AtomicRmw(AtomicRmw { arg, .. })
+                | Instr::Cmpxchg(Cmpxchg { arg, .. })
+                | Instr::AtomicNotify(AtomicNotify { arg, .. })
+                | Instr::AtomicWait(AtomicWait { arg, .. }) => arg.offset,
+                _ => return constant(instr) == Some(lock as i32),
+            };
+            let bases = instrs[at.saturating_sub(3)..at].iter().filter_map(|(instr, _)| constant(instr));
+            near(offset) || bases.map(|base| u64::from(base as u32) + offset).any(near)
+        })
+    })
 }
 
 /// Whether a function starts a thread, itself or by a function that does nothing else.

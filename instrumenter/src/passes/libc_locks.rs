@@ -3,8 +3,9 @@
 //! - That of the list of threads: see [`crate::analysis::thread_list`].
 //! - That of the keys of thread-specific data, which is not even taken then: see [`crate::analysis::key_lock`].
 //!
-//! Without this, a search would try each order in which threads begin and end. `points` leaves out what is noted in [`Draft::unseen`]. The end of a thread wakes
-//! those that wait for the lock only if there are some: otherwise ends of threads would not commute.
+//! Without this, a search would try each order in which threads begin and end. `points` leaves out what is noted in
+//! [`Draft::unseen`]. The end of a thread wakes those that wait for the lock only if there are some: otherwise ends of
+//! threads would not commute.
 //!
 //! ```wat
 //! ;; before
@@ -42,10 +43,10 @@ pub fn run(draft: &mut Draft, _: &mut Analyses) -> Result<(), Error> {
         return Ok(());
     }
     if let Some(list) = ThreadList::find(&draft.module, draft.memory).filter(|_| !sees_list(draft)) {
-        for id in draft.guest_functions() {
-            let unseen = list.unseen(&draft.module, id, draft.memory);
+        for id in &list.users {
+            let unseen = list.unseen(&draft.module, *id, draft.memory);
             draft.unseen.extend(unseen);
-            draft.edit(id, |draft, function| bracket(draft, function, (id, list)));
+            draft.edit(*id, |draft, function| bracket(draft, function, *id, &list));
         }
     }
     let keys = {
@@ -131,7 +132,8 @@ fn replace(draft: &mut Draft, function: &mut LocalFunction, keys: &KeyLock) {
     }
 }
 
-fn bracket(draft: &mut Draft, function: &mut LocalFunction, (id, list): (FunctionId, ThreadList)) {
+/// Makes the sections of a function atomic.
+fn bracket(draft: &mut Draft, function: &mut LocalFunction, id: FunctionId, list: &ThreadList) {
     let (memory, i32) = (draft.memory, ValType::I32);
     // Whether the worker is in the section.
     let mut inside = None;
