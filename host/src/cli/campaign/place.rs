@@ -369,7 +369,8 @@ mod tests {
         campaign.module_hash = hash(b"module");
         campaign.unit_steps = Some(1000);
         let (path, whole) = (Path::new(FILE), campaign.to_bytes());
-        assert_eq!(Campaign::parse(path, &whole).unwrap(), campaign);
+        let parsed = Campaign::parse(path, &whole).unwrap();
+        assert_eq!((parsed.to_bytes(), parsed.arguments), (whole.clone(), campaign.arguments));
         for at in 0..whole.len() {
             for bit in 0..8 {
                 let mut damaged = whole.clone();

@@ -509,7 +509,7 @@ fn short_name(function: &str) -> String {
     let path = without_parameters(path);
     // A closure of C++, too.
     let path = path.split("::$_").next().unwrap_or(path);
-    let path = path.split("::'lambda").next().unwrap_or(path);
+    let path = without_parameters(path.split("::'lambda").next().unwrap_or(path));
     let name = path.rsplit("::").next().unwrap_or(path);
     // Functions of AssemblyScript have file paths in their names, and operators of C++ their signs.
     let name = if name.starts_with("operator") { name } else { name.rsplit('/').next().unwrap_or(name) };
