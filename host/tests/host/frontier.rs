@@ -262,8 +262,10 @@ fn dpor_does_not_go_on_with_version_1() {
     let directory = tempfile::tempdir().unwrap();
     // With all options of a run of today.
     let point = r#"["memory-errors""#;
-    let text =
-        VERSION_1[1].1.replace(point, &format!(r#"["clock-points","true"],["brief-spins","true"],{point}"#));
+    let text = VERSION_1[1].1.replace(
+        point,
+        &format!(r#"["clock-points","true"],["brief-spins","true"],["libc-locks","true"],{point}"#),
+    );
     std::fs::write(directory.path().join("old"), text).unwrap();
     std::fs::copy(super::guest::wat_file("frontier.wat"), directory.path().join("frontier.wat")).unwrap();
     let base = ["test", "frontier.wat", "--test", "correct", "--seed", "0", "-s", "dpor"];

@@ -6,15 +6,15 @@
 // line: data-race: write of `samples`
 // run: --races bug -s dpor
 // exit: 2
-// line: data-race: write of `text`
+// line: data-race: write of `copied`
 #include <pthread.h>
 #include <stdbool.h>
 
-static volatile int samples, text;
+static volatile int samples, copied;
 static bool counts;
 
 static void sem_sample(void) { samples = samples + 1; }
-static __attribute__((noinline)) int strlcpy(int n) { return text + n; }
+static __attribute__((noinline)) int strlcpy(int n) { return copied + n; }
 static void *reader(void *unused) {
     if (counts) sem_sample();
     else strlcpy(3);
@@ -22,7 +22,7 @@ static void *reader(void *unused) {
 }
 static void *writer(void *unused) {
     if (counts) samples = 1;
-    else text = 1;
+    else copied = 1;
     return unused;
 }
 
