@@ -219,7 +219,7 @@ fn bugs_replay_in_another_process() {
     let all = guest::soaking();
     let bugs = index().into_iter().filter(|e| e.is_bug()).enumerate();
     let is_chosen =
-        |number: usize, module: &str| all || number.is_multiple_of(3) || MINIMISED.contains(&module);
+        |number: usize, module: &str| all || number.is_multiple_of(5) || MINIMISED.contains(&module);
     for (number, expected) in &bugs.filter(|(number, e)| is_chosen(*number, &e.module)).collect::<Vec<_>>() {
         let directory = tempfile::tempdir().unwrap();
         let module = module_path(&expected.module);

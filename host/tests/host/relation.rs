@@ -119,7 +119,7 @@ pub fn check(execution: &mut Execution, rng: &mut ChoiceRng) -> usize {
 #[test]
 fn independent_picks_commute() {
     let mut pairs = 0;
-    for expected in index().into_iter().step_by(guest::scaled(2, 1)) {
+    for expected in index().into_iter().step_by(guest::scaled(3, 1)) {
         let artifact = artifact_for(&expected.module, "dpor");
         // Its allocations fail in one of the two orders.
         if artifact.table.changes_tables || expected.module == "memory_hog" {
