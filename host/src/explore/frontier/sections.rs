@@ -167,8 +167,9 @@ impl Writer {
     }
 }
 
+/// Not with `postcard::to_io`: it flushes what it has written, so that zstd would compress each record alone.
 fn put(record: &Record, into: &mut impl io::Write) -> io::Result<()> {
-    postcard::to_io(record, into).map(|_| ()).map_err(io::Error::other)
+    into.write_all(&postcard::to_stdvec(record).map_err(io::Error::other)?)
 }
 
 /// What sections contain.
