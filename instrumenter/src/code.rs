@@ -134,8 +134,7 @@ impl Code {
 
     /// Removes and returns the last instruction if it is a constant.
     pub fn take_constant(&mut self) -> Option<i32> {
-        let (Instr::Const(Const { value: Value::I32(value) }), _) = self.0.last()? else { return None };
-        let value = *value;
+        let value = constant(&self.0.last()?.0)?;
         self.0.pop();
         Some(value)
     }
@@ -177,6 +176,14 @@ impl Code {
     pub fn append(&mut self, mut other: Code) -> &mut Code {
         self.0.append(&mut other.0);
         self
+    }
+}
+
+/// The number that an instruction pushes, if it is a constant.
+pub fn constant(instr: &Instr) -> Option<i32> {
+    match instr {
+        Instr::Const(Const { value: Value::I32(value) }) => Some(*value),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! hold it can be atomic, and then the lock itself is never contended: its accesses are left out, and those of the keys
 //! still count.
 
-use crate::code::{instructions, sequences};
+use crate::code::{constant, instructions, sequences};
 use std::collections::BTreeSet;
 use walrus::ir::*;
 use walrus::{FunctionId, LocalFunction};
@@ -72,12 +72,5 @@ impl KeyLock {
     /// What an instruction does to the lock, which comes after `before`.
     pub fn act(&self, before: Option<&Instr>, instr: &Instr) -> Option<Act> {
         self.called(instr).filter(|_| before.and_then(constant) == Some(self.lock))
-    }
-}
-
-fn constant(instr: &Instr) -> Option<i32> {
-    match instr {
-        Instr::Const(Const { value: Value::I32(value) }) => Some(*value),
-        _ => None,
     }
 }

@@ -20,7 +20,7 @@
 //!   std deletes only keys that nobody has used.
 
 use super::access::access;
-use crate::code::{instructions, sequences};
+use crate::code::{constant, instructions, sequences};
 use coyote_abi::OpKind;
 use std::collections::{BTreeMap, BTreeSet};
 use walrus::ir::*;
@@ -64,13 +64,20 @@ impl ThreadList {
         let FunctionKind::Local(start) = &module.funcs.get(start).kind else { return None };
         let end = start.block(start.entry_block()).instrs.iter().map(|(instr, _)| instr).rev().take(8);
         let end: Vec<&Instr> = end.collect();
-        let [Instr::Drop(_), notify @ Instr::AtomicNotify(_), .., Instr::Call(thread)] = end[..] else {
+        let [
+            Instr::Drop(_),
+            Instr::AtomicNotify(notify),
+            Instr::Const(_),
+            again,
+            Instr::Store(store),
+            freed,
+            at,
+            Instr::Call(thread),
+        ] = end[..]
+        else {
             return None;
         };
-        let rest: Vec<Instr> = end[2..7].iter().rev().map(|instr| (*instr).clone()).collect();
-        let [at, freed, Instr::Store(store), again, Instr::Const(_)] = &rest[..] else { return None };
         let lock = address(at, store.arg.offset)?;
-        let Instr::AtomicNotify(notify) = notify else { unreachable!("matched above") };
         if constant(freed) != Some(0)
             || !store.kind.atomic()
             || address(again, notify.arg.offset) != Some(lock)
@@ -368,14 +375,28 @@ fn base(instrs: &[(Instr, InstrLocId)], at: usize, operands: usize) -> Option<&I
     instrs[first + 1..at].iter().all(|(instr, _)| pushes(instr)).then(|| &instrs[first].0)
 }
 
-fn constant(instr: &Instr) -> Option<i32> {
-    match instr {
-        Instr::Const(Const { value: Value::I32(value) }) => Some(*value),
-        _ => None,
-    }
-}
-
 /// The address that an instruction pushes, with an offset, if it is a constant.
 fn address(base: &Instr, offset: u64) -> Option<u32> {
     u32::try_from(u64::from(constant(base)? as u32) + offset).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that ends in another way has no such list, however short its function is.
+    #[test]
+    fn other_ends_are_none() {
+        for end in
+            ["", "call $f call $f memory.atomic.notify drop", "call $f i32.const 1 memory.atomic.notify drop"]
+        {
+            let text = format!(
+                "(module (memory 1 1 shared) (func $f (result i32) i32.const 8)
+                   (func (export \"wasi_thread_start\") (param i32 i32) {end}))"
+            );
+            let module = Module::from_buffer(&wat::parse_str(&text).unwrap()).unwrap();
+            let memory = module.memories.iter().next().unwrap().id();
+            assert_eq!(ThreadList::find(&module, memory), None, "{end}");
+        }
+    }
 }
