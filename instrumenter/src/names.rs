@@ -32,8 +32,8 @@ pub fn is_one_of(name: &str, wanted: &[&str]) -> bool {
         && names_of(name).iter().any(|name| wanted.contains(&name.as_str()))
 }
 
-/// Reduces `a::b(int (*)(char)) const` to `a::b`.
-fn without_parameters(name: &str) -> Option<&str> {
+/// Reduces `a::b(int (*)(char)) const` to `a::b`; `None` for a name without parameters.
+pub fn without_parameters(name: &str) -> Option<&str> {
     let name = name.strip_suffix(" const").unwrap_or(name);
     let mut depth = 0;
     let open = name.char_indices().rev().find_map(|(at, c)| {

@@ -8,7 +8,7 @@ use super::report_args::{ReportArgs, interruptible};
 use super::run::{self, Rules};
 use super::select::{Selected, ToRun};
 use super::session::{Session, TestOptions};
-use super::units::{check_directory, error_of};
+use super::units::{check_directory, error_of, hash};
 use crate::artifact::Artifact;
 use crate::execution::Settings;
 use crate::exit::Exit;
@@ -170,7 +170,7 @@ fn artifact(campaign: &Campaign, module: &Path, cached: bool) -> Result<Arc<Arti
         );
     }
     let wasm = load::read(module).context("--module names the module of the results")?;
-    if blake3::hash(&wasm).to_hex().to_string() != campaign.module {
+    if hash(&wasm) != campaign.module {
         bail!("{} is not the module of the results: give that module with --module", module.display());
     }
     load::artifact(module, &campaign.options, cached)

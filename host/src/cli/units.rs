@@ -255,7 +255,7 @@ fn campaign(session: &Session, selected: &Selected, rules: &Rules) -> Result<Cam
     });
     Ok(Campaign {
         build: artifact::build(),
-        module: blake3::hash(&session.artifact.original).to_hex().to_string(),
+        module: hash(&session.artifact.original),
         options: session.artifact.options.clone(),
         seed: session.seed,
         strategy: session.options.strategy.clone(),
@@ -272,13 +272,18 @@ pub const WHOLE: &str = "whole";
 /// The extension of what a unit of a search leaves, beside its result.
 pub const LEFT: &str = "frontier";
 
-/// The blake3 of a file, in hex.
+/// The BLAKE3 hash of these bytes, in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The same of a file.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn hash_of(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(blake3::hash(&bytes).to_hex().to_string())
+    Ok(hash(&bytes))
 }
 
 /// The result of a unit whose run has not ended yet.
@@ -319,7 +324,7 @@ impl Draft {
             let to = self.path.with_extension(LEFT);
             let bytes = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
             replace_file(&to, &bytes).with_context(|| format!("cannot write {}", to.display()))?;
-            Ok(blake3::hash(&bytes).to_hex().to_string())
+            Ok(hash(&bytes))
         });
         let work = UnitWork { part, left: left.transpose()? };
         let elapsed = std::mem::take(&mut result.elapsed);

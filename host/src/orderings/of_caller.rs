@@ -115,8 +115,8 @@ const BY_POINTER: &[&str] = &[
 /// whose accesses are known to be plain only where coyote-cc compiled them.
 const PRIVATE: &[&str] = &["sift", "trinkle", "cycle"];
 
-/// What a load or store is in the function of this name, as linkers write it, if that is such a function of a library. `of_coyote_cc`:
-/// whether coyote-cc linked the module.
+/// What a load or store is in the function of this name, as linkers write it, if that is such a function of a library.
+/// `of_coyote_cc`: whether coyote-cc linked the module.
 pub fn atomicity(name: &str, site: &Site, of_coyote_cc: bool) -> Option<Atomicity> {
     match site.kind() {
         OpKind::Load if BY_WORDS.contains(&name) && site.size > 1 => Some(Atomicity::None),

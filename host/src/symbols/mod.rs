@@ -33,7 +33,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 pub(crate) use coroutines::{Coroutine, Coroutines, Suspension, UNRESUMED};
-pub(crate) use coyote_instrumenter::names::without_generics;
+pub(crate) use coyote_instrumenter::names::{without_generics, without_parameters};
 pub(crate) use library::{
     is_fetched, is_harness, is_library, is_of_core, is_of_locks, keeps_values, keeps_values_of_std,
     library_file, makes_text, wraps_access,

@@ -23,6 +23,7 @@ mod worker;
 
 use super::merge;
 use super::report_args::interruptible;
+use super::units::hash;
 use crate::exit::Exit;
 use crate::plural::counted;
 use crate::trace::replace_file;
@@ -30,7 +31,7 @@ use crate::units::search::total;
 use crate::units::{FileError, SearchUnit};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as _, Command, FromArgMatches};
-use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, hash, to_remove};
+use place::{Campaign, FAILED, FILE, Place, RESULTS, UNITS, Unit, to_remove};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! another campaign, whose verdict nobody asked for.
 
 use crate::cli::report_args::ReportArgs;
-use crate::cli::units::{WHOLE, hash_of};
+use crate::cli::units::{WHOLE, hash, hash_of};
 use crate::exit::Exit;
 use crate::units::FileError;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
@@ -186,11 +186,6 @@ impl Campaign {
         }
         Ok(options)
     }
-}
-
-/// The BLAKE3 hash of these bytes, in hexadecimal.
-pub fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// Arguments of `test`.

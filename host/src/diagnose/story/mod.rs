@@ -50,6 +50,7 @@ use crate::results::{FoundBug, Livelock, Story, StoryRow, StoryWorker, WorkerAt}
 use crate::runtime::{Request, Runtime};
 use crate::symbols::{
     self, Coroutines, SourceFrame, Sources, Symbols, Variables, is_library, without_generics,
+    without_parameters,
 };
 use crate::trace::Trace;
 use coyote_strategies::{WorkerId, WorkerPath, WorkerState};
@@ -506,34 +507,15 @@ fn short_name(function: &str) -> String {
     let path = ["::{closure", "::{{closure", "::{async_"]
         .iter()
         .fold(&*plain, |path, closure| path.split(closure).next().unwrap_or(path));
-    let path = without_parameters(path);
+    let bare = |path| without_parameters(path).unwrap_or(path);
+    let path = bare(path);
     // A closure of C++, too.
     let path = path.split("::$_").next().unwrap_or(path);
-    let path = without_parameters(path.split("::'lambda").next().unwrap_or(path));
+    let path = bare(path.split("::'lambda").next().unwrap_or(path));
     let name = path.rsplit("::").next().unwrap_or(path);
     // Functions of AssemblyScript have file paths in their names, and operators of C++ their signs.
     let name = if name.starts_with("operator") { name } else { name.rsplit('/').next().unwrap_or(name) };
     if name.starts_with('{') || name.is_empty() { plain } else { name.to_string() }
-}
-
-/// A function's name without the parameters that C++ adds to it.
-fn without_parameters(function: &str) -> &str {
-    let signature = function.strip_suffix(" const").unwrap_or(function);
-    if !signature.ends_with(')') {
-        return function;
-    }
-    let mut open = 0_usize;
-    for (at, c) in signature.char_indices().rev() {
-        match c {
-            ')' => open += 1,
-            '(' => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            return &signature[..at];
-        }
-    }
-    function
 }
 
 #[cfg(test)]
