@@ -17,6 +17,9 @@ use crate::results::{SearchSummary, Stop, TestResult};
 use crate::statistics::{Schedules, Statistics};
 use serde::Serialize;
 
+/// What a search leaves open that has met states again and does not look at what follows for ever.
+pub const END_UNCHECKED: &str = "it was not checked that an end can be reached from each repeated state";
+
 /// See the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -167,9 +170,7 @@ fn unfinished(result: &TestResult) -> Option<String> {
         let all = counts.executions + counts.unfinished;
         return match (counts.unfinished, counts.executions) {
             (0, 0) => Some("no execution came to its end".into()),
-            (0, _) if searched.exhausted && counts.cyclic => {
-                Some("it was not checked that an end can be reached from each repeated state".into())
-            }
+            (0, _) if searched.exhausted && counts.cyclic => Some(END_UNCHECKED.into()),
             (0, _) => None,
             (n, _) => Some(cut_off(n, all, "execution", statistics.steps_max.unfair)),
         };

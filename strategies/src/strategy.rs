@@ -43,6 +43,12 @@ pub trait Strategy: Send {
         self.within().is_none_or(Strategy::independent)
     }
 
+    /// Whether later iterations are made otherwise than earlier ones, whatever those met: how often some iterations meet a
+    /// bug then says nothing about fewer or more of them.
+    fn grows(&self) -> bool {
+        self.within().is_some_and(Strategy::grows)
+    }
+
     /// Whether [`Strategy::prepare`] has to be called before the first iteration.
     fn needs_profile(&self) -> bool {
         self.within().is_some_and(Strategy::needs_profile)

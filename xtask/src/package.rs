@@ -140,12 +140,9 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
 /// takes minutes, and it only has to work.
 fn workspace(names: &[String], root: &str) -> Result<String> {
     let start = root.find("[profile.").context("Cargo.toml has profiles")?;
-    let (slow, fast) = (
-        "[profile.release.package.coyote-wasm]\ncodegen-units = 4\n",
-        "[profile.release.package.coyote-wasm]\nopt-level = 0\n",
-    );
-    ensure!(root[start..].contains(slow), "Cargo.toml has the profile of coyote-wasm otherwise");
-    let profiles = root[start..].replace(slow, fast);
+    let own = "[profile.release.package.coyote-wasm]\n";
+    ensure!(!root[start..].contains(own), "Cargo.toml has a profile of coyote-wasm already");
+    let profiles = format!("{}\n{own}opt-level = 0\n", &root[start..]);
     Ok(format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n{}\n{profiles}", patches(names, "")?))
 }
 

@@ -4,11 +4,15 @@
 //! strategy that found the bug executes enough iterations that all of them would miss a bug of the same frequency only
 //! with a probability of 5 %. The trace contains the frequency. A fix that only makes the bug rarer needs more
 //! iterations: `--iterations`, which asks for more and never for fewer.
+//!
+//! After an edit, the same bug may be at other lines. It is recognised by its kind, by the functions in which its workers
+//! were, and by its message without numbers; where these differ, the conclusion says that it may be another one.
 
 use super::bug_files::BesideTraces;
 use super::bundle::GivenTrace;
 use super::output::{self, Stdout};
 use super::run;
+use super::same_bug::{Known, Likeness};
 use super::session::{Session, TestOptions};
 use super::trace_of::TraceOf;
 use crate::detect::Detectors;
@@ -28,7 +32,7 @@ use crate::symbols::Symbols;
 use crate::trace::Trace;
 use crate::verdict::Verdict;
 use anyhow::{Result, anyhow, bail};
-use coyote_strategies::search;
+use coyote_strategies::{Context as StrategyContext, by_name, search};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,8 +60,8 @@ pub struct Given<'a> {
 enum Conclusion {
     /// The bug was not found in this number of iterations.
     Gone(u64),
-    /// A bug was found: whether it has the kind of the trace's bug, and how it was found.
-    StillThere(bool, String),
+    /// A bug was found: how near it is to that of the trace, and how it was found.
+    StillThere(Likeness, String),
     /// Why there is no conclusion.
     NotEnough(String, Exit),
 }
@@ -79,7 +83,9 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
         );
     }
     let rate = rate(&loaded.trace);
-    let measured = rate.map(|rate| Findability { rate, fresh: true }.iterations());
+    let context = StrategyContext { unfair_steps_max: loaded.settings.limits.unfair_steps_max };
+    let grows = by_name(&header.strategy, &context).is_ok_and(|strategy| strategy.grows());
+    let measured = rate.map(|rate| Findability { rate, fresh: true, grows }.iterations());
     let iterations = measured.max(given.iterations).ok_or_else(|| {
         anyhow!(
             "{} does not say how frequent its bug is: give --iterations, the number of iterations without \
@@ -100,17 +106,25 @@ pub fn run(module: &Path, trace: &Path, given: &Given) -> Result<Exit> {
         let mut execution = Execution::new(artifact, test, settings)?;
         replay(&mut execution, &loaded.trace, true)
     })?;
-    let conclusion = match &replayed.outcome {
-        Outcome::Bug(bug) if replayed.outcome.is_bug() => {
+    let before = || format!("{}: {}", header.outcome, header.message);
+    let conclusion = match (&replayed.outcome, &replayed.identity) {
+        (Outcome::Bug(bug), Some(identity)) if replayed.outcome.is_bug() => {
             let said = format!("the schedule of the trace ends with {}: {}", bug.kind.name(), bug.message());
-            Conclusion::StillThere(replayed.ends_alike(&loaded.trace), said)
+            let names = artifact.function_names();
+            let name = |function: u32| names.get(function as usize).map(String::as_str);
+            let found = Known::of(bug.kind.name(), &bug.message(), identity, name);
+            Conclusion::StillThere(Known::of_trace(&loaded.trace).likeness(&found), said)
         }
         _ => explored(module, &loaded, given, iterations)?,
     };
     let (line, exit) = match conclusion {
-        Conclusion::StillThere(true, how) => (format!("Still there: {how}"), Exit::BugFound),
-        Conclusion::StillThere(false, how) => {
-            (format!("Another bug, where the trace ends with {}: {how}", header.outcome), Exit::BugFound)
+        Conclusion::StillThere(Likeness::Same, how) => (format!("Still there: {how}"), Exit::BugFound),
+        Conclusion::StillThere(Likeness::Kind, how) => (
+            format!("Still there, or another bug of its kind, where the trace ends with {}: {how}", before()),
+            Exit::BugFound,
+        ),
+        Conclusion::StillThere(Likeness::None, how) => {
+            (format!("Another bug, where the trace ends with {}: {how}", before()), Exit::BugFound)
         }
         Conclusion::NotEnough(why, exit) => (format!("Not enough: {why}"), exit),
         Conclusion::Gone(passed) => {
@@ -171,7 +185,7 @@ fn explored(module: &Path, loaded: &TraceOf, given: &Given, iterations: u64) -> 
         teller: None.into(),
     };
     let mut result = session.explore(&loaded.test, &budget)?;
-    session.explain(&loaded.test, &mut result)?;
+    session.explain(&loaded.test, &mut result, None)?;
     if let Some(diverged) = session.confirm(&loaded.test, &mut result)? {
         bail!(super::error::InternalError(diverged));
     }
@@ -194,10 +208,12 @@ fn conclude(trace: &Trace, result: &TestResult, iterations: u64) -> Conclusion {
     let so_far = format!("only {done} of {} were executed", counted(iterations, "iteration"));
     match result.verdict() {
         Verdict::Bug => {
-            let kinds: Vec<&str> = result.bugs.iter().map(|found| found.bug.kind.name()).collect();
-            let alike = kinds.contains(&trace.header.outcome.as_str());
-            let what = format!("a {} was found after {}", kinds.join(" and a "), counted(done, "iteration"));
-            Conclusion::StillThere(alike, what)
+            let wanted = Known::of_trace(trace);
+            let bugs = result.bugs.iter().filter(|found| !found.is_limit());
+            let alike = bugs.map(|found| (wanted.likeness(&Known::of_trace(&found.trace)), &found.bug));
+            let (likeness, bug) = alike.min_by_key(|(likeness, _)| *likeness).expect("the verdict is a bug");
+            let (kind, after) = (bug.kind.name(), counted(done, "iteration"));
+            Conclusion::StillThere(likeness, format!("after {after}, {kind}: {}", bug.message()))
         }
         _ if result.stop == Stop::Interrupted => Conclusion::NotEnough(so_far, Exit::Interrupted),
         Verdict::Limit(what) => Conclusion::NotEnough(what.join("; "), Exit::Limit),

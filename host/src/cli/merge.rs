@@ -121,7 +121,7 @@ impl Merged<'_> {
         let mut outputs = args.report.outputs(None, harness, module)?;
         let rules = Rules { fail_fast: false, needs_no_choice: campaign.needs_no_choice };
         run::run(&session, &selected, &rules, &mut outputs, &mut |test| {
-            session.adopt(test, totals[&test.name].clone())
+            Ok(session.adopt(test, totals[&test.name].clone())?.into())
         })
     }
 }

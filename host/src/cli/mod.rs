@@ -28,6 +28,7 @@ mod regressions;
 pub mod replay;
 mod report_args;
 mod run;
+mod same_bug;
 mod select;
 mod session;
 mod shares;

@@ -24,6 +24,19 @@ pub struct Rules {
     pub needs_no_choice: bool,
 }
 
+/// What was found in a test.
+pub struct Explored {
+    pub result: TestResult,
+    /// The end of the time that the test has for explanations, if tests share time.
+    pub until: Option<Instant>,
+}
+
+impl From<TestResult> for Explored {
+    fn from(result: TestResult) -> Explored {
+        Explored { result, until: None }
+    }
+}
+
 /// Reports the tests in order. `explore` returns the result of a test's exploration.
 ///
 /// # Errors
@@ -34,7 +47,7 @@ pub fn run(
     selected: &Selected,
     rules: &Rules,
     outputs: &mut Outputs,
-    explore: &mut dyn FnMut(&Test) -> Result<TestResult>,
+    explore: &mut dyn FnMut(&Test) -> Result<Explored>,
 ) -> Result<Exit> {
     let started = Instant::now();
     let mut run = RunReport {
@@ -131,7 +144,7 @@ fn one(
     run: &mut RunReport,
     used: &mut BTreeSet<String>,
     outputs: &mut Outputs,
-    explore: &mut dyn FnMut(&Test) -> Result<TestResult>,
+    explore: &mut dyn FnMut(&Test) -> Result<Explored>,
 ) -> Result<Next> {
     let name = &to_run.test.name;
     let refused = refused(session, to_run)?;
@@ -142,9 +155,9 @@ fn one(
         run.ignored.push(test);
         return Ok(Next::Test { failed: false });
     }
-    let mut result = explore(&to_run.test)?;
+    let Explored { mut result, until } = explore(&to_run.test)?;
     session.coverage.iter().for_each(|coverage| coverage.add(&result));
-    session.explain(&to_run.test, &mut result)?;
+    session.explain(&to_run.test, &mut result, until)?;
     let diverged = session.confirm(&to_run.test, &mut result)?;
     used.extend(result.races.iter().filter_map(|seen| seen.race.suppressed_by.clone()));
     let test = report(session, &to_run.test, &result)?;
@@ -271,7 +284,7 @@ mod tests {
             }
             let result = session.explore(test, &budget)?;
             session.interrupted.store(!is_internal, Ordering::Relaxed);
-            Ok(result)
+            Ok(result.into())
         });
         // An internal error has been printed, and is not returned to be printed once more.
         (exit.unwrap(), std::fs::read_to_string(path).unwrap())

@@ -30,7 +30,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The time that a bug has at least for being minimised and explained, where tests share time.
+const EXPLAIN_LEAST: Duration = Duration::from_millis(500);
 
 /// The settings and state that all tests of a run share.
 pub struct Session<'a> {
@@ -230,14 +233,17 @@ impl Session<'_> {
         settings
     }
 
-    /// Shrinks and explains every bug that was found.
-    pub fn explain(&self, test: &Test, result: &mut TestResult) -> Result<()> {
+    /// Shrinks and explains every bug that was found. `until`: the end of the time that the test has for this, if there is
+    /// one.
+    pub fn explain(&self, test: &Test, result: &mut TestResult, until: Option<Instant>) -> Result<()> {
         let explored = result.iterations();
         let settings = self.settings_of(test, result);
         for found in &mut result.bugs {
             let is_regression = found.by.as_ref().is_some_and(|by| by.starts_with(REGRESSION));
             let rate = (!is_regression).then_some(Rate { bugs: found.count, of: explored });
             let (artifact, how) = (&self.artifact, self.options_of(test).how);
+            let left = |until: Instant| until.saturating_duration_since(Instant::now()).max(EXPLAIN_LEAST);
+            let how = until.map_or(how, |until| how.within(left(until)));
             let interrupted = &*self.interrupted;
             let settings = settings.watched_as(&found.trace);
             on_engine_thread(|| explain(artifact, test, &settings, found, rate, how, interrupted))?;

@@ -1,16 +1,17 @@
 //! `--total-timeout`: time that several tests share.
 //!
 //! Every test that meets a choice gets an equal share of the time that is left when it begins, so time that one test
-//! does not need goes to later ones. One execution of each test determines first which tests meet a choice. The other
-//! tests are done after one execution, for which there is always time. A test whose share was used up before it began
-//! also gets time for a few executions, so the run may take that much longer.
+//! does not need goes to later ones. Bugs are minimised and explained within the share of their test, too. One execution of
+//! each test determines first which tests meet a choice. The other tests are done after one execution, for which there is
+//! always time. A test whose share was used up before it began also gets time for a few executions, and each bug half a
+//! second for its explanation, so the run may take that much longer.
 
+use super::run::Explored;
 use super::session::Session;
 use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Test};
 use crate::explore::alarm;
 use crate::machine::MachineError;
-use crate::results::TestResult;
 use anyhow::Result;
 use coyote_strategies::{Iteration, RandomWalk};
 use std::collections::BTreeSet;
@@ -40,8 +41,9 @@ impl Shares {
     }
 
     /// Explores a test within its share.
-    pub fn explore(&mut self, session: &Session, test: &Test) -> Result<TestResult> {
+    pub fn explore(&mut self, session: &Session, test: &Test) -> Result<Explored> {
         let mut budget = session.options_of(test).budget.clone();
+        let mut until = None;
         if let Some(end) = self.end {
             // A test that was not known to meet a choice is counted when it begins.
             let is_known = self.left.remove(&test.name);
@@ -49,8 +51,9 @@ impl Shares {
             let least = if is_known { LEAST } else { PROBE };
             let share = share(end.saturating_duration_since(Instant::now()), sharing).max(least);
             budget.timeout = Some(budget.timeout.map_or(share, |timeout| timeout.min(share)));
+            until = Some(Instant::now() + share);
         }
-        session.explore(test, &budget)
+        Ok(Explored { result: session.explore(test, &budget)?, until })
     }
 }
 

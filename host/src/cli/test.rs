@@ -204,9 +204,10 @@ pub fn run(args: &Args) -> Result<Exit> {
             let to_explore = selected.tests.iter().filter(|t| t.ignored.is_none()).map(|t| &t.test);
             shares = Some(Shares::new(&session, &to_explore.collect::<Vec<_>>())?);
         }
-        let result = shares.as_mut().expect("just made").explore(&session, test)?;
-        unit.iter().try_for_each(|unit| unit.add(test, &session.options_of(test).budget, &result))?;
-        Ok(result)
+        let explored = shares.as_mut().expect("just made").explore(&session, test)?;
+        let budget = &session.options_of(test).budget;
+        unit.iter().try_for_each(|unit| unit.add(test, budget, &explored.result))?;
+        Ok(explored)
     })?;
     if exit != Exit::InternalError {
         let interrupted = session.interrupted.load(Ordering::Relaxed);

@@ -296,11 +296,14 @@ impl Detectors {
         DETECTORS.iter().filter(|entry| self.has(entry.name) && !self.watches_all(entry.name)).collect()
     }
 
+    /// Whether a proof assumes that this program has no data races, since not all executions are watched for them.
+    pub(crate) fn assumes_no_races(&self, artifact: &Artifact) -> bool {
+        !self.watches_all(RACES) && races::may_be(artifact)
+    }
+
     /// Whether data races could be seen in this module, if all executions were watched for them.
     pub(crate) fn misses_races(&self, artifact: &Artifact) -> bool {
-        let sees = |races: &DetectorEntry| {
-            (races.check)(artifact).is_ok() && artifact.orderings().is_of_languages_with_races()
-        };
+        let sees = |races: &DetectorEntry| (races.check)(artifact).is_ok() && races::may_be(artifact);
         !self.watches_all(RACES) && by_name(RACES).is_some_and(sees)
     }
 

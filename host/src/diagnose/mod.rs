@@ -152,6 +152,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
     PostMortem {
         culprit: bug.worker,
         workers: workers.collect(),
+        waited_for: Vec::new(),
         block: None,
         first_access: None,
         race: None,

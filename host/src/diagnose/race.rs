@@ -16,7 +16,7 @@ use crate::observe::race_probe::{RaceProbe, RaceSeen, SeenAccess, SeenAtomic};
 use crate::observe::{Detector, Event, GuestState, Interest, Observer};
 use crate::outcome::Bug;
 use crate::replay::replay;
-use crate::results::{AccessHistory, MissingEdge, PastEvent, RaceHistory};
+use crate::results::{AccessHistory, HeldLock, MissingEdge, PastEvent, RaceHistory};
 use crate::trace::Trace;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,7 +58,7 @@ fn access(execution: &Execution, seen: &RaceSeen, access: &RacingAccess, of: See
         title: access.title.clone(),
         how: access.act.noun(),
         value: of.value,
-        locks: of.locks.iter().map(|lock| lock.title()).collect(),
+        locks: of.locks.iter().map(|lock| HeldLock { object: *lock, title: lock.title() }).collect(),
         spawned: seen.spawned.get(&access.worker).map(past),
     }
 }

@@ -32,6 +32,14 @@ pub struct How {
     pub experiments: Option<Duration>,
 }
 
+impl How {
+    /// The same within a span: minimising takes half of it at most, and each of the two kinds of experiments a quarter.
+    pub fn within(self, span: Duration) -> How {
+        let at_most = |limit: Option<Duration>, part: u32| limit.map(|limit| limit.min(span / part));
+        How { shrink: at_most(self.shrink, 2), experiments: at_most(self.experiments, 4) }
+    }
+}
+
 /// What `coyote-wasm test` uses if it is told nothing.
 impl Default for How {
     fn default() -> How {
@@ -69,7 +77,7 @@ pub fn explain(
     // Of an earlier run.
     let _ = std::fs::remove_file(original(&found.path));
     if how.experiments.is_some() && is_unavoidable(&mut execution, found)? {
-        let findability = Findability { rate: Rate { bugs: 1, of: 1 }, fresh: true };
+        let findability = Findability { rate: Rate { bugs: 1, of: 1 }, fresh: true, grows: false };
         found.explanation.unavoidable = true;
         found.explanation.findability = Some(findability);
         return with_rate(found, findability);

@@ -37,6 +37,7 @@ pub fn measure(
     let Ok(strategy) = by_name(&trace.header.strategy, &context) else { return Ok(None) };
     let strategy = execution.machine().artifact().watching(strategy);
     let mut strategy = execution.runtime().faults().sampled(strategy);
+    let grows = strategy.grows();
     let subject = Subject { identity, lines, path: Vec::new(), trace };
     let known = trace.header.sharing();
     let mut rate = Rate::default();
@@ -66,5 +67,5 @@ pub fn measure(
     if let (false, Some(explored)) = (fresh, explored) {
         rate = Rate { bugs: rate.bugs + explored.bugs, of: rate.of + explored.of };
     }
-    Ok((rate.bugs > 0 && rate.of >= ITERATIONS_MIN).then_some(Findability { rate, fresh }))
+    Ok((rate.bugs > 0 && rate.of >= ITERATIONS_MIN).then_some(Findability { rate, fresh, grows }))
 }

@@ -127,6 +127,7 @@ pub(super) fn assumptions(
 pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String> {
     let options = &plan.artifact.options;
     let mut assumptions = vec![plan.settings.faults.memory_model(), "virtual time".into()];
+    assumptions.extend(plan.settings.faults.bounds());
     let uses = Uses::of(&plan.artifact.original);
     assumptions.extend(of_points(plan, uses));
     let table = &plan.artifact.table;
@@ -147,8 +148,9 @@ pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String>
     let of_rounds = looked(plan, strategy, seen).map(|looked| of_rounds(plan, looked));
     assumptions.extend(of_rounds.into_iter().flatten().map(String::from));
     assumptions.extend(of_orderings(plan, false));
-    if plan.settings.detectors.misses_races(plan.artifact) {
-        let how = if plan.settings.weak_memory() { "" } else { ", which --races bug looks for" };
+    if plan.settings.detectors.assumes_no_races(plan.artifact) {
+        let can_look = options.memory_errors && !plan.settings.weak_memory();
+        let how = if can_look { ", which --races bug looks for" } else { "" };
         assumptions.push(format!("no data races{how}"));
     }
     let watches_stacks = plan.settings.detectors.watches_all("use-after-return");

@@ -17,6 +17,8 @@ const NO_THREAD: &str = "failed to spawn thread";
 /// The function in which Rust aborts when there is no memory.
 const OUT_OF_MEMORY: &str = "handle_alloc_error";
 
+const NO_THREADS: &str = "std has threads on the target wasm32-wasip1-threads alone: build for that one (cargo coyote does by default)";
+
 /// Messages of panics that no program could avoid here, each with advice.
 const UNSUPPORTED: &[(&str, &str)] = &[
     (
@@ -28,6 +30,9 @@ const UNSUPPORTED: &[(&str, &str)] = &[
         "Parking not supported on this platform",
         "parking_lot parks threads of this target only with its feature `nightly`: see docs/guests.md",
     ),
+    // As std says it on targets of WebAssembly without threads, with an operating system and without.
+    ("failed to spawn thread: Os { code: 58, kind: Unsupported", NO_THREADS),
+    ("failed to spawn thread: Error { kind: Unsupported", NO_THREADS),
     (
         "not supported on this platform",
         "this target has no processes, sockets and the like: leave the test out, with \

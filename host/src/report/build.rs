@@ -158,9 +158,13 @@ impl Builder<'_> {
     /// allocated. A function whose source is below the current directory is preferred to one of a library that it
     /// calls.
     fn place(&self, found: &FoundBug) -> Option<SourceFrame> {
+        let post_mortem = &found.post_mortem;
+        let waited_for =
+            post_mortem.workers.iter().filter(|worker| post_mortem.waited_for.contains(&worker.id));
         let parties = found.trace.header.identity.iter().flat_map(|identity| &identity.parties);
         let allocated = found.post_mortem.block.iter().filter_map(|block| block.allocated.as_ref());
-        let stacks = parties.map(|party| &party.stack).chain(allocated.map(|event| &event.stack));
+        let stacks = waited_for.map(|worker| &worker.stack).chain(parties.map(|party| &party.stack));
+        let stacks = stacks.chain(allocated.map(|event| &event.stack));
         let mut stacks = stacks.chain(found.post_mortem.workers.iter().map(|worker| &worker.stack));
         stacks.find_map(|stack| {
             let stack = frames::of(stack, self.symbols);
@@ -214,7 +218,7 @@ impl Builder<'_> {
             worker: access.title.clone(),
             how: access.how.clone(),
             value: access.value,
-            locks: access.locks.clone(),
+            locks: access.locks.iter().map(|lock| lock.title.clone()).collect(),
             spawned: access.spawned.as_ref().map(|event| self.call(event)),
         };
         let place = |at: Location| frames::one_line(&frames::of(&[at], self.symbols));

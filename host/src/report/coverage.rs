@@ -2,6 +2,7 @@
 
 use crate::plural::counted;
 use crate::results::{FoundBug, Resumed, SearchSummary, Stop, TestResult};
+use crate::verdict::END_UNCHECKED;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -91,7 +92,7 @@ fn gaps(result: &TestResult, search: &SearchSummary) -> Vec<String> {
         gaps.push("some executions hit the bound on steps".into());
     }
     if search.exhausted && counts.cyclic {
-        gaps.push("it was not checked that an end can be reached from each repeated state".into());
+        gaps.push(END_UNCHECKED.into());
     }
     gaps.extend(result.incidents.limits.iter().cloned());
     if counts.executions == 0 {

@@ -6,7 +6,7 @@ use crate::evidence::{RacingAccess, Side};
 use crate::plural::counted;
 use crate::results::{ONE_ORDER_OF_POLLS, SeenInversion, SeenRace, TestResult, UNKNOWN_ORDERINGS};
 use crate::runtime::{FAULTS, FaultClass, FaultCount, FaultCounts, Faults};
-use crate::verdict::Verdict;
+use crate::verdict::{END_UNCHECKED, Verdict};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -284,6 +284,9 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            Note::Inconclusive { what, advice: Some(advice) } if what == END_UNCHECKED => {
+                write!(f, "Inconclusive: {what}: {advice}.")
+            }
             Note::Inconclusive { what, advice: Some(advice) } => {
                 write!(f, "Inconclusive: {what}. They may never end: {advice}.")
             }

@@ -5,6 +5,7 @@ use super::history::History;
 use super::story::Story;
 pub use crate::lasso::RoundStep;
 pub use crate::livelock::{Livelock, Look, Spin};
+use crate::object_id::ObjectId;
 use crate::outcome::{Bug, BugKind};
 pub use crate::runtime::Stream;
 use crate::trace::Trace;
@@ -119,6 +120,9 @@ pub struct PostMortem {
     pub culprit: Option<WorkerId>,
     /// Workers that have not ended, in the order of creation.
     pub workers: Vec<WorkerAt>,
+    /// In a deadlock, the workers that all others wait for, as far as that is known.
+    #[serde(default)]
+    pub waited_for: Vec<WorkerId>,
     /// The history of the heap block, if the bug is about one.
     pub block: Option<BlockHistory>,
     /// The first access of a data race.
@@ -195,10 +199,19 @@ pub struct AccessHistory {
     pub how: String,
     /// The value read or written, of up to eight bytes; `None` for a write that was not executed any more.
     pub value: Option<u64>,
-    /// The mutexes and rwlocks that the worker held, by the names that reports show.
-    pub locks: Vec<String>,
+    /// The mutexes and rwlocks that the worker held.
+    pub locks: Vec<HeldLock>,
     /// Where the worker was created; `None` for the first one.
     pub spawned: Option<PastEvent>,
+}
+
+/// A lock that a worker held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLock {
+    /// The lock.
+    pub object: ObjectId,
+    /// Its name in reports.
+    pub title: String,
 }
 
 /// Accesses whose orderings are too weak to order a data race. If these are release and acquire, the same schedule has

@@ -147,6 +147,10 @@ pub struct Findability {
     pub rate: Rate,
     /// Whether iterations were executed to measure this; otherwise they are those of the exploration up to the bug.
     pub fresh: bool,
+    /// Whether the strategy makes later iterations otherwise than earlier ones: then only as many as were measured say
+    /// anything.
+    #[serde(default)]
+    pub grows: bool,
 }
 
 /// The confidence that a bug is gone that was not met in [`Findability::iterations`].
@@ -155,11 +159,12 @@ pub const CONFIDENCE: f64 = 0.95;
 impl Findability {
     /// The number of iterations of which at least one has the bug with a probability of [`CONFIDENCE`].
     pub fn iterations(self) -> u64 {
-        match self.rate.share() {
+        let iterations = match self.rate.share() {
             share if share >= 1.0 => 1,
             share if share > 0.0 => ((1.0 - CONFIDENCE).ln() / (-share).ln_1p()).ceil() as u64,
             _ => u64::MAX,
-        }
+        };
+        if self.grows { iterations.max(self.rate.of) } else { iterations }
     }
 }
 

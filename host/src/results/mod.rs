@@ -29,8 +29,8 @@ pub(crate) mod tests;
 
 pub use crate::execution_counts::ExecutionCounts;
 pub use bug::{
-    AccessHistory, BlockHistory, BugIdentity, FoundBug, Livelock, Look, MissingEdge, OutputLine, PastEvent,
-    PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
+    AccessHistory, BlockHistory, BugIdentity, FoundBug, HeldLock, Livelock, Look, MissingEdge, OutputLine,
+    PastEvent, PostMortem, REGRESSION, RaceHistory, RoundStep, Spin, Stream, WorkerAt,
 };
 pub use correlation::{
     CONFIGURATIONS_MAX, Configuration, Correlation, Lines, Outcomes, Passage, SourceLine, Suspect,

@@ -57,6 +57,7 @@ impl Numbers {
             post_mortem: PostMortem {
                 culprit: None,
                 workers: Vec::new(),
+                waited_for: Vec::new(),
                 block: None,
                 first_access: None,
                 race: None,

@@ -276,14 +276,18 @@ impl Reading {
             let bytes = self.numbers.get(number).copied().unwrap_or_default();
             self.types.entry(*ty).and_modify(|coroutine| coroutine.state.1 = bytes as u32);
         }
-        // Units repeat types; those of one path are equal.
+        // Units repeat types, or only declare them; those of one path are equal.
+        let types: BTreeMap<TypeId, Arc<Coroutine>> =
+            self.types.into_iter().map(|(id, coroutine)| (id, coroutine.into())).collect();
+        let defined = types.iter().filter(|(_, coroutine)| !coroutine.variants.is_empty());
         let by_path: BTreeMap<&str, TypeId> =
-            self.types.iter().map(|(id, coroutine)| (coroutine.function.as_str(), *id)).collect();
+            defined.map(|(id, coroutine)| (coroutine.function.as_str(), *id)).collect();
         let of = |function: &TypeId| by_path.get(self.functions.get(function)?.as_str()).copied();
         let code = self.code.iter().filter_map(|(range, function)| Some((range.clone(), of(function)?)));
         // The linker gives code that it left out to the lowest addresses.
         let code = code.filter(|(range, _)| range.start != 0 && range.start < range.end).collect();
-        let types = self.types.into_iter().map(|(id, coroutine)| (id, coroutine.into())).collect();
+        let definition = |coroutine: &Coroutine| types.get(by_path.get(coroutine.function.as_str())?).cloned();
+        let types = types.iter().filter_map(|(id, coroutine)| Some((*id, definition(coroutine)?))).collect();
         Coroutines { code_start: 0, code, types, awaited: self.awaited }
     }
 }

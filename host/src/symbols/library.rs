@@ -110,9 +110,14 @@ fn standard_file(path: &str) -> Option<&str> {
 }
 
 /// Whether values that code accesses are its own and mean nothing to others: those of runtimes of tasks, of std's threads and
-/// locks, and of the counts of `Arc` and `Rc`. Other code of these libraries works on values of its callers.
+/// locks and the threads of the C library below them, and of the counts of `Arc` and `Rc`. Other code of these libraries works
+/// on values of its callers.
 pub fn keeps_values(frame: &SourceFrame) -> bool {
-    keeps_values_of_std(frame) || frame.file.as_deref().is_some_and(|file| runtime_file(file).is_some())
+    let is_runtime = |file: &str| {
+        runtime_file(file).is_some()
+            || standard_file(file).is_some_and(|file| OF_LIBC.iter().any(|own| file.ends_with(own)))
+    };
+    keeps_values_of_std(frame) || frame.file.as_deref().is_some_and(is_runtime)
 }
 
 /// The same for std alone.
@@ -144,6 +149,10 @@ pub fn is_of_core(frame: &SourceFrame) -> bool {
     frame.file.as_deref().and_then(standard_file).is_some_and(|file| file.starts_with("core/src/"))
 }
 
+/// Files of wasi-libc's threads.
+const OF_LIBC: [&str; 3] =
+    ["musl/src/thread/pthread_create.c", "musl/src/thread/pthread_detach.c", "musl/src/thread/pthread_join.c"];
+
 const OF_ITS_OWN: [&str; 3] = ["std/src/", "alloc/src/sync.rs", "alloc/src/rc.rs"];
 
 /// Whether a frame belongs to one of these libraries, or to the function that Rust's test harness adds to a crate.
@@ -169,7 +178,7 @@ const CARRIER: &str = "std::sys::backtrace::__rust_begin_short_backtrace";
 
 /// Whether a function belongs to one of these libraries by its name. Names that C and C++ reserve for their
 /// implementation begin with two underscores, or with one and a capital.
-fn is_library_function(name: &str) -> bool {
+pub fn is_library_function(name: &str) -> bool {
     let capital = |rest: &str| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
     if name.strip_prefix('_').is_some_and(capital) {
         return !GUESTS.iter().any(|guest| name.starts_with(guest));

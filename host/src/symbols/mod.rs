@@ -35,8 +35,8 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) use coroutines::{Coroutine, Coroutines, Suspension, UNRESUMED};
 pub(crate) use coyote_instrumenter::names::{without_generics, without_parameters};
 pub(crate) use library::{
-    is_fetched, is_harness, is_library, is_of_core, is_of_locks, keeps_values, keeps_values_of_std,
-    library_file, makes_text, wraps_access,
+    is_fetched, is_harness, is_library, is_library_function, is_of_core, is_of_locks, keeps_values,
+    keeps_values_of_std, library_file, makes_text, wraps_access,
 };
 #[doc(hidden)]
 pub use lines::{Lines, Row, Unit};

@@ -117,7 +117,7 @@ fn it_is_told_where_tasks_wait() {
     let source = include_str!("../../../examples/tokio/tests/waits.rs");
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let build = ["--config", "profile.dev.debug=2", "--no-fail-fast", "--test", "waits"];
+    let build = ["--no-fail-fast", "--test", "waits"];
     let options = ["--", "--seed", "0", "--no-shrink", "--no-experiments", "-o", outdir];
     let ended = cargo_coyote(&[&build[..], &options].concat());
     assert_eq!(process::results(&ended).len(), 4, "{ended:?}");
@@ -213,7 +213,7 @@ fn stories_tell_what_tasks_do() {
     ];
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let build = ["--config", "profile.dev.debug=2", "--no-fail-fast", "--test", "tells"];
+    let build = ["--no-fail-fast", "--test", "tells"];
     for seed in ["0", "7"] {
         let options = ["--", "--seed", seed, "--no-shrink", "--no-experiments", "--faults", "poll=0"];
         let others = ["--skip", "random_walks", "-o", outdir];
@@ -243,7 +243,7 @@ fn stories_tell_of_polls_what_tasks_print() {
     }
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let build = ["--config", "profile.dev.debug=2", "--test", "tells"];
+    let build = ["--test", "tells"];
     let (mut compared, mut drops) = (0, 0);
     for seed in 0..scaled(12, 200) {
         let seed = seed.to_string();

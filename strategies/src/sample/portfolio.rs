@@ -103,6 +103,10 @@ impl Strategy for Portfolio {
         self.members.iter().all(|m| m.strategy.independent())
     }
 
+    fn grows(&self) -> bool {
+        self.members.iter().any(|m| m.strategy.grows())
+    }
+
     fn needs_profile(&self) -> bool {
         self.members.iter().any(|m| m.strategy.needs_profile())
     }

@@ -39,6 +39,10 @@ impl Strategy for RandomDepth {
         false
     }
 
+    fn grows(&self) -> bool {
+        true
+    }
+
     fn needs_profile(&self) -> bool {
         true
     }

@@ -77,6 +77,10 @@ impl Strategy for Sequence {
         self.all().all(|s| s.independent())
     }
 
+    fn grows(&self) -> bool {
+        self.all().any(|s| s.grows())
+    }
+
     fn needs_profile(&self) -> bool {
         self.all().any(|s| s.needs_profile())
     }

@@ -9,8 +9,9 @@ use std::process::Command;
 
 /// Engines that `drivers/test.py` starts, with what it starts them by.
 const ENGINES: &[&str] = &["slurmctld", "slurmd", "munge", "parallel", "rsync", "openssh-server"];
-/// Those of them that are packages of Python, with what checks files for others.
-const OF_PYTHON: &[&str] = &["ray", "kubernetes-validate", "check-jsonschema"];
+/// Engines that are packages of Python, or whose files one checks.
+const OF_PYTHON: &[(&str, &str)] =
+    &[("ray", "ray"), ("kubernetes", "kubernetes-validate"), ("github", "check-jsonschema")];
 
 /// Execute campaigns on Slurm, Ray, GNU parallel and others, which are started here
 #[derive(clap::Args)]
@@ -23,8 +24,8 @@ pub struct Arguments {
     engines: Vec<String>,
 }
 
-/// The engines on which campaigns are executed before a change lands.
-const USUAL: &[&str] = &["local", "slurm", "ray", "kubernetes", "github"];
+/// The engines on which campaigns are executed before a change lands: of those that schedule jobs on several machines, one.
+const USUAL: &[&str] = &["local", "slurm", "kubernetes", "github"];
 
 /// Executes campaigns on the usual engines, by the tool in this folder. Those that are not there are skipped; with
 /// `install`, those that cannot be had.
@@ -42,32 +43,37 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn execute(built: &Path, arguments: &Arguments) -> Result<()> {
+    let folders = if arguments.install { install(&arguments.engines) } else { Vec::new() };
     let mut paths = vec![built.to_path_buf()];
-    let mut command = Command::new("python3");
-    if arguments.install {
-        let folder = install();
-        paths.push(folder.join("bin"));
-        command.env("PYTHONPATH", folder);
-    }
+    paths.extend(folders.iter().map(|folder| folder.join("bin")));
     let old = std::env::var_os("PATH").unwrap_or_default();
     paths.extend(std::env::split_paths(&old));
+    let mut command = Command::new("python3");
     command.arg("drivers/test.py").args(&arguments.engines).env("PATH", std::env::join_paths(paths)?);
+    if !folders.is_empty() {
+        command.env("PYTHONPATH", std::env::join_paths(folders)?);
+    }
     let status = command.current_dir(files::root()).status().context("python3 cannot be started")?;
     ensure!(status.success(), "drivers/test.py failed");
     Ok(())
 }
 
-/// Tries to install the engines. Returns the folder of Python's packages among them, whose programs are in its folder
-/// `bin`.
-fn install() -> PathBuf {
-    let folder = files::target().join("producers/engines");
-    let folder = std::path::absolute(&folder).unwrap_or(folder);
+/// Tries to install engines; all of them, if there are no names. Returns the folders of Python's packages among them, whose
+/// programs are in `bin` there. What cannot be installed, `drivers/test.py` names and skips.
+fn install(engines: &[String]) -> Vec<PathBuf> {
     if !succeeds("slurmctld", &["-V"]) {
         succeeds("apt-get", &["update"]);
         succeeds("apt-get", &[&["install", "-y", "--no-install-recommends"], ENGINES].concat());
     }
-    if !folder.join("ray").exists() {
-        install_of_python(&folder, OF_PYTHON);
-    }
-    folder
+    let wanted = |engine: &str| engines.is_empty() || engines.iter().any(|name| name == engine);
+    let packages = OF_PYTHON.iter().filter(|(engine, _)| wanted(engine));
+    let folder_of = |(engine, package): &(&str, &str)| {
+        let folder = files::target().join("producers").join(engine);
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        if !folder.exists() {
+            install_of_python(&folder, &[package]);
+        }
+        folder
+    };
+    packages.map(folder_of).collect()
 }

@@ -111,6 +111,14 @@ pub(super) fn check(artifact: &Artifact) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether accesses that are scheduling points may be data races, as far as is known of this module.
+pub(super) fn may_be(artifact: &Artifact) -> bool {
+    let orderings = artifact.orderings();
+    artifact.options.points == Points::Heap
+        && orderings.is_of_languages_with_races()
+        && (orderings.knows_plain() || !orderings.has_unknown())
+}
+
 /// The assumptions of a proof that there is no race. The last one: if blocks do not count.
 const ASSUMPTIONS: &[&str] =
     &["races only of accesses that are known to be plain", "no races with allocations and frees of blocks"];

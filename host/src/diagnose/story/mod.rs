@@ -1,8 +1,9 @@
 //! The story of a bug: its schedule is executed once more and shown in a few rows of the guest's own source.
 //!
 //! - `recorder`: records what steps do.
-//! - `moment`: steps as lines of the guest's own source, and their importance. `lock_words` and `condvars` know the sync
-//!   objects of Rust's std, which are futexes.
+//! - `moment`: a step as a line of the guest's own source, and its importance; `moments` reads them from the recorded steps,
+//!   and `places` finds the guest's own lines in stacks. `lock_words` and `condvars` know the sync objects of Rust's std, which
+//!   are futexes.
 //! - `rows`: the important ones, with folded loops.
 //! - `polls`: the tasks that workers execute, and what becomes of them; `tasks`: where suspended ones wait; `turns`: which of
 //!   that is important. Workers and tasks are the story's *lanes*.
@@ -25,7 +26,9 @@ mod holders;
 mod lock_words;
 mod looks;
 mod moment;
+mod moments;
 mod objects;
+mod places;
 mod polls;
 mod racing;
 mod receivers;
@@ -58,8 +61,9 @@ use facts::Facts;
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
-use moment::{Act, Moment, Places, Subject, Weight};
+use moment::{Act, Moment, Subject, Weight};
 use objects::Objects;
+use places::Places;
 use polls::Lane;
 use recorder::{Recorder, Recording};
 use rows::Group;
@@ -117,7 +121,7 @@ impl Teller {
         let within =
             within::libraries(execution.runtime(), |id| places.frames(&execution.machine().stack(id)));
         let subject = subject(execution, &bug, &within);
-        let mut moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
+        let mut moments = moments::moments(&recording, &mut places, variables, &subject, failed_calls);
         turns::weigh(&mut moments);
         let runtime = execution.runtime();
         let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
@@ -183,6 +187,10 @@ impl Teller {
             read,
         };
         let (cause, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
+        if bug.kind == BugKind::Deadlock {
+            let frames = |id| places.borrow_mut().frames(&execution.machine().stack(id));
+            found.post_mortem.waited_for = deadlock::waited_for(&facts, frames);
+        }
         let mut places = places.into_inner();
         let named = |moment: &&mut Moment| {
             cause.as_ref().is_some_and(|cause| !moment.is_after && cause.steps.contains(&moment.step))
@@ -361,7 +369,7 @@ pub(crate) fn object_names(
     let mut places = Places::new(symbols);
     let failed_calls = &execution.runtime().failed_calls;
     let subject = subject(execution, &bug, &BTreeMap::new());
-    let moments = moment::moments(&recording, &mut places, variables, &subject, failed_calls);
+    let moments = moments::moments(&recording, &mut places, variables, &subject, failed_calls);
     Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
 }
 

@@ -1,6 +1,7 @@
 //! The names of sync objects: from variables, from the source, or from the stacks or heap blocks that contain them.
 
-use super::moment::{Act, Moment, Places};
+use super::moment::{Act, Moment};
+use super::places::Places;
 use super::recorder::Recording;
 use super::{receivers, words};
 use crate::plural::amount;

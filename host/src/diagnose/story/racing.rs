@@ -26,12 +26,7 @@ pub fn name(
             None => !is_pointer(*value),
         });
         for lock in &mut told.locks {
-            let at = lock
-                .rsplit_once(" at 0x")
-                .and_then(|(noun, at)| Some((noun, u64::from_str_radix(at, 16).ok()?)));
-            if let Some((noun, name)) = at.and_then(|(noun, at)| Some((noun, objects.names.get(&at)?))) {
-                *lock = format!("{noun} `{name}`");
-            }
+            lock.title = objects.title(runtime, lock.object);
         }
     }
 }

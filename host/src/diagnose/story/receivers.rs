@@ -4,7 +4,9 @@
 //! text at a place is read as a call only if it contains the called function at the column that debug information
 //! gives, so a file that was edited later gives no names.
 
-use super::moment::{Act, Moment, Places, is_object, stack_of};
+use super::moment::{Act, Moment};
+use super::moments::is_object;
+use super::places::{Places, stack_of};
 use super::recorder::{RawStep, Recording};
 use crate::symbols::{SourceFrame, Sources, without_generics};
 use coyote_instrumenter::Location;

@@ -4,7 +4,7 @@
 //! still holds. Left out are machines in freed blocks and in ended frames, and those that another machine contains: only
 //! that one knows whether it still awaits them.
 
-use super::moment::Places;
+use super::places::Places;
 use super::polls::{Machine, PolledTask, Polls, TaskId};
 use super::words;
 use crate::execution::Execution;

@@ -5,7 +5,7 @@
 //! library tries to take a lock says nothing.
 
 use super::facts::Cause;
-use super::moment::{Places, stack_of};
+use super::places::{Places, stack_of};
 use super::polls::Lane;
 use super::recorder::{RawAccess, RawBlock, RawStep, Recording};
 use super::words::{self, Names};

@@ -368,6 +368,8 @@ fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
             match piece.iter().find(|access| access.raw.reads).and_then(|a| a.raw.before).and_then(show) {
                 // Another pointer, about which nothing can be said.
                 Some(before) if encoding == Encoding::Pointer && before == after => String::new(),
+                // A lock that is taken and given back.
+                Some(before) if piece[0].word.is_some() && before == after => String::new(),
                 Some(before) if piece[0].raw.reads => format!("{before} -> {after}"),
                 _ if encoding == Encoding::Pointer && after != NULL => String::new(),
                 _ => format!("= {after}"),

@@ -7,6 +7,7 @@ use crate::plural::counted;
 use crate::report::model::{RunHeader, RunReport, TestReport};
 use crate::results::SearchSummary;
 use crate::statistics::{Statistics, in_time, some};
+use crate::verdict::{END_UNCHECKED, Verdict};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -90,7 +91,14 @@ fn conclusion(run: &RunReport) -> String {
         Exit::Limit => format!("No verdict on {}, where this tool reached a limit", some_of("limit")),
         Exit::Inconclusive => {
             let missing = run.tests.iter().any(|test| test.missing);
-            let why = if missing { "results are missing" } else { "executions did not come to an end" };
+            let unchecked = |test: &TestReport| matches!(&test.verdict, Verdict::Inconclusive { what, .. } if what == END_UNCHECKED);
+            let mut open =
+                run.tests.iter().filter(|test| matches!(test.verdict, Verdict::Inconclusive { .. }));
+            let why = match () {
+                () if missing => "results are missing",
+                () if open.all(unchecked) => "it was not checked that executions come to an end",
+                () => "executions did not come to an end",
+            };
             format!("Inconclusive: {why} in {}", some_of("inconclusive"))
         }
         Exit::Interrupted => "No bug found until then.".into(),

@@ -132,6 +132,14 @@ impl Faults {
         }
     }
 
+    /// The budgets, apart from that of stale choices, as restrictions of what was explored.
+    pub fn bounds(&self) -> Vec<String> {
+        let given = self.write();
+        let of_classes =
+            given.iter().filter_map(|budget| budget.rsplit_once('=')).filter(|(_, given)| *given != "0");
+        of_classes.map(|(name, given)| format!("{name} faults: {given} an execution at most")).collect()
+    }
+
     /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
     /// before a dot, or that of all points of its class, with which the name begins.
     pub fn of_point(&self, name: &str) -> Option<BudgetId> {

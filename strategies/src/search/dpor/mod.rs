@@ -44,7 +44,8 @@ mod spins;
 
 pub use shared::{Place, Shared, State as SharedState};
 
-use super::clocks::Clocks;
+use super::clocks::{Clocks, Event};
+use super::dependence::signature;
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::search;
@@ -122,9 +123,20 @@ struct Node<T> {
     /// Whether an execution below it reached the bound on steps: then what was tried is not completely
     /// explored, and does not sleep.
     unfinished: bool,
+    /// Within an atomic section: its steps from here on. `None` if that is not known, as where other searches explore some
+    /// alternatives.
+    rest: Option<Rest>,
     /// The number of executions below completed alternatives, and the number of these alternatives.
     found: u64,
     done: u64,
+}
+
+/// The steps of an atomic section after one of them, in all alternatives.
+#[derive(Clone, Debug, Default)]
+struct Rest {
+    touched: Vec<Access>,
+    /// See [`Node::followers`].
+    followers: Vec<(u32, u32)>,
 }
 
 impl<T> Node<T> {
@@ -243,7 +255,7 @@ impl<S: System> Dpor<S> {
             self.try_starved(system);
         }
         let counted = self.count(status);
-        self.retract(last);
+        self.retract(last, Some(Rest::default()));
         counted.then_some(Advance::Ended(status))
     }
 
@@ -365,6 +377,7 @@ impl<S: System> Dpor<S> {
             values: 0..0,
             partial: 0..0,
             unfinished: false,
+            rest: (!self.replaying).then(Rest::default),
             found: 0,
             done: 0,
         }
@@ -377,19 +390,24 @@ impl<S: System> Dpor<S> {
         }
     }
 
-    /// Counts the last node's decision as explored. `last`: its step ended the execution, or was followed by
-    /// others of its atomic section.
-    fn retract(&mut self, last: bool) {
+    /// Counts the last node's decision as explored. `last`: its step ended the execution. `rest`: the steps after it in its
+    /// atomic section; `None` if they are not known.
+    fn retract(&mut self, last: bool, rest: Option<Rest>) {
         let depth = self.nodes.len() - 1;
         let origin = self.nodes[depth].origin;
         let pick = self.picked_at(origin);
         self.here = false;
         self.nodes[depth].done += 1;
         if self.clocks.events().len() > self.nodes[depth].events {
-            let event = self.clocks.pop().expect("there is one");
+            let mut event = self.clocks.pop().expect("there is one");
             self.done.pop();
             self.forget_changes();
-            let followers = std::mem::take(&mut self.nodes[origin].followers);
+            // What is not known may be anything.
+            let last = last || rest.is_none();
+            let Rest { touched, mut followers } = rest.unwrap_or_default();
+            self.extend(&mut event, &touched);
+            followers.append(&mut self.nodes[origin].followers);
+            self.note_rest(origin, &event, &followers, last);
             if !self.nodes[depth].unfinished {
                 let others = self.nodes[origin].other_followers
                     && has(&self.touched[event.footprint.clone()], Access::FREES);
@@ -412,6 +430,40 @@ impl<S: System> Dpor<S> {
         }
     }
 
+    /// Adds what the rest of its atomic section touches to the footprint of an event that is no longer on the path.
+    fn extend(&mut self, event: &mut Event, rest: &[Access]) {
+        if rest.is_empty() {
+            return;
+        }
+        let start = self.touched.len();
+        self.touched.extend_from_within(event.footprint.clone());
+        for access in rest {
+            if !self.touched[start..].contains(access) {
+                self.touched.push(*access);
+            }
+        }
+        event.footprint = start..self.touched.len();
+        event.signature = signature(&self.touched[event.footprint.clone()]);
+    }
+
+    /// Notes an explored step, with the steps after it, at the node where it begins, if that is within an atomic section.
+    /// `last`: not all is known of it.
+    fn note_rest(&mut self, origin: usize, event: &Event, followers: &[(u32, u32)], last: bool) {
+        let node = &mut self.nodes[origin];
+        match &mut node.rest {
+            _ if !node.restricted => {}
+            Some(rest) if !last => {
+                for access in &self.touched[event.footprint.clone()] {
+                    if !rest.touched.contains(access) {
+                        rest.touched.push(*access);
+                    }
+                }
+                rest.followers.extend(followers);
+            }
+            rest => *rest = None,
+        }
+    }
+
     /// Removes the last node, which has nothing left, and goes back to the one before.
     fn leave(&mut self) {
         let node = self.nodes.pop().expect("a node to leave");
@@ -423,8 +475,9 @@ impl<S: System> Dpor<S> {
         if let Some(parent) = self.nodes.last_mut() {
             parent.found += node.found;
             parent.unfinished |= node.unfinished;
-            // The rest of a section touches more than its first step, and the whole section sleeps.
-            self.retract(node.restricted);
+            // The whole section sleeps, which touches more than its first step.
+            let rest = if node.restricted { node.rest } else { Some(Rest::default()) };
+            self.retract(false, rest);
         } else {
             self.finished += 1;
         }

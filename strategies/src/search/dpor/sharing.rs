@@ -131,6 +131,8 @@ impl<S: System> Dpor<S> {
         node.values = 0..0;
         let choices = &mut self.choices[node.choices.clone()];
         choices.iter_mut().filter(|c| c.state == State::Todo).for_each(|c| c.state = State::Done);
+        let origin = node.origin;
+        self.nodes[origin].rest = None;
         place
     }
 

@@ -22,8 +22,7 @@ struct Sleeper {
     values_end: usize,
     footprint: Range<usize>,
     signature: u64,
-    /// Whether it ended the execution, or is not the last one of its atomic section: then every step wakes
-    /// it.
+    /// Whether it ended the execution, or not all is known of the rest of its atomic section: then every step wakes it.
     last: bool,
     /// Whether the steps with all other values of its pick sleep too.
     whole: bool,

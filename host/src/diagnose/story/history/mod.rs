@@ -7,8 +7,9 @@ mod links;
 mod spans;
 mod texts;
 
-use super::moment::{Act, Moment, Places, SharedAccess, Weight};
+use super::moment::{Act, Moment, SharedAccess, Weight};
 use super::objects::Objects;
+use super::places::Places;
 use super::polls::Lane;
 use super::recorder::{RawAccess, RawStep, Recording, Wait};
 use super::rows::Group;
