@@ -152,3 +152,21 @@ fn shrink_found(
 fn original(path: &Path) -> PathBuf {
     path.with_extension("trace.original")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Minimising, and experiments on states and on frequency.
+    #[test]
+    fn all_of_it_fits_into_a_span() {
+        for milliseconds in [0, 500, 3_000, 60_000] {
+            let span = Duration::from_millis(milliseconds);
+            let How { shrink, experiments } = How::default().within(span);
+            let (shrink, experiments) = (shrink.unwrap(), experiments.unwrap());
+            assert!(shrink + 2 * experiments <= span, "{span:?}");
+            assert!(shrink <= SHRINK_TIME && experiments <= EXPERIMENTS_TIME);
+        }
+        assert_eq!(How { shrink: None, experiments: None }.within(SHRINK_TIME).shrink, None);
+    }
+}

@@ -286,7 +286,8 @@ impl Reading {
         let code = self.code.iter().filter_map(|(range, function)| Some((range.clone(), of(function)?)));
         // The linker gives code that it left out to the lowest addresses.
         let code = code.filter(|(range, _)| range.start != 0 && range.start < range.end).collect();
-        let definition = |coroutine: &Coroutine| types.get(by_path.get(coroutine.function.as_str())?).cloned();
+        let definition =
+            |coroutine: &Coroutine| types.get(by_path.get(coroutine.function.as_str())?).cloned();
         let types = types.iter().filter_map(|(id, coroutine)| Some((*id, definition(coroutine)?))).collect();
         Coroutines { code_start: 0, code, types, awaited: self.awaited }
     }

@@ -150,8 +150,11 @@ pub fn is_of_core(frame: &SourceFrame) -> bool {
 }
 
 /// Files of wasi-libc's threads.
-const OF_LIBC: [&str; 3] =
-    ["musl/src/thread/pthread_create.c", "musl/src/thread/pthread_detach.c", "musl/src/thread/pthread_join.c"];
+const OF_LIBC: [&str; 3] = [
+    "musl/src/thread/pthread_create.c",
+    "musl/src/thread/pthread_detach.c",
+    "musl/src/thread/pthread_join.c",
+];
 
 const OF_ITS_OWN: [&str; 3] = ["std/src/", "alloc/src/sync.rs", "alloc/src/rc.rs"];
 

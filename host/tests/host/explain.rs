@@ -1,7 +1,7 @@
 //! Experiments on a bug: likelihoods compared with executions from the start and with exact ones, schedules
 //! that pass, and `--confirm`.
 
-use super::{examples, guest, process};
+use super::{c_programs, examples, guest, process};
 use coyote_wasm::diagnose::{SourceLines, identity};
 use coyote_wasm::execution::Execution;
 use coyote_wasm::explain::{Allowance, experiments};
@@ -244,4 +244,69 @@ fn confirming_tells_a_fix_from_a_miss() {
     let given = confirm(directory, "flume_0_11_0", &["--confirm", trace, "--iterations", "20"]);
     assert!(given.code == Some(0) && said(&given).starts_with(". Gone: 20 iterations"), "{given:?}");
     assert!(said(&given).ends_with("how frequent it was is not known"), "{given:?}");
+}
+
+const EDITED: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static _Atomic int sum;
+#ifdef MOVED
+
+
+#endif
+static void *add(void *unused) { int before = sum; sum = before + 1; return unused; }
+static void check(void) {
+#ifdef OTHER
+    assert(sum != 1);
+#else
+    assert(sum == 2);
+#endif
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, add, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+#ifdef ELSEWHERE
+    assert(sum == 2);
+#endif
+    check();
+    return 0;
+}
+"#;
+
+/// A bug of an edited program is the same at other lines, and perhaps another one with other words or in another function.
+#[test]
+fn a_bug_of_an_edited_program_is_compared() {
+    let Some(found) = c_programs::build(EDITED, &[]) else { return };
+    let here = found.directory.path();
+    let bug = process::run(here, &["test", "program.wasm", "--seed", "1", "--no-shrink"]);
+    assert_eq!(bug.code, Some(2), "{bug:?}");
+    let trace = bug.line("  trace:  ").trim_start_matches("  trace:  ");
+    for (edit, said) in [
+        ("-DMOVED", ". Still there: "),
+        ("-DOTHER", ". Still there, or another bug of its kind, where the trace ends with assertion: "),
+        ("-DELSEWHERE", ". Still there, or another bug of its kind, where the trace ends with assertion: "),
+    ] {
+        let edited = c_programs::build(EDITED, &[edit]).expect("the other one could be compiled");
+        let module = edited.module.to_str().unwrap();
+        let confirmed =
+            process::run(here, &["test", module, "--seed", "1", "--confirm", trace, "--no-shrink"]);
+        assert_eq!(confirmed.code, Some(2), "{edit}: {confirmed:?}");
+        confirmed.line(said);
+    }
+}
+
+/// As many iterations as were measured, where the first ones are made otherwise than the later ones.
+#[test]
+fn a_strategy_that_grows_repeats_all_iterations() {
+    let rate = Rate { bugs: 300, of: 1_000 };
+    let iterations = |grows| Findability { rate, fresh: true, grows }.iterations();
+    assert_eq!([iterations(false), iterations(true)], [9, 1_000]);
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let found = confirm(directory, "racy_counter", &["--strategy", "random-depth", "--races", "off"]);
+    let trace = found.line("  trace:  ").trim_start_matches("  trace:  ");
+    assert!(found.line("  a fix: ").contains(": 1000 without it mean that it is gone"), "{found:?}");
+    let still = confirm(directory, "racy_counter", &["--confirm", trace, "--races", "off"]);
+    assert!(still.line(". Confirming ").contains("1000 iterations"), "{still:?}");
 }

@@ -91,3 +91,35 @@ fn all_outcomes_of_programs_with_sections() {
     }
     assert!(with_points > done / 3 && several > done / 6, "{with_points}, {several} of {done}");
 }
+
+/// A section that was explored sleeps until something depends on one of its steps, and not until anything happens: each
+/// class is executed once.
+#[test]
+fn a_section_sleeps_as_a_whole() {
+    use Instruction::*;
+    let program: Program =
+        vec![vec![Section(2), Rmw(0, 1), Rmw(1, 1)], vec![Rmw(2, 1), Rmw(3, 1), Rmw(1, 1)]];
+    let truth = enumerate(&program, 20_000).unwrap();
+    let mut dpor = Dpor::<Toy>::new(None);
+    let found = run(&mut dpor, &program);
+    assert_eq!((truth.classes.len(), found.len()), (2, 2));
+    let counts = dpor.counts();
+    assert_eq!((counts.executions, counts.redundant), (2, 0), "{counts:?}");
+}
+
+/// A section that sleeps does not stand for an order in which its later steps come after others that its first steps do
+/// not depend on: found by generated programs.
+#[test]
+fn a_section_of_which_only_the_beginning_was_executed() {
+    use Instruction::*;
+    let program: Program = vec![
+        vec![Section(2), Rmw(0, 1), SemaphorePost(0)],
+        vec![Section(2), Rmw(0, 1)],
+        vec![Sleep(1), SemaphorePost(0)],
+    ];
+    let truth = enumerate(&program, 20_000).unwrap();
+    for seed in 0..200 {
+        let (found, _) = run_in_parts(&program, seed, Dpor::<Toy>::new);
+        assert_eq!(found.len(), truth.classes.len(), "seed {seed}");
+    }
+}

@@ -218,7 +218,8 @@ impl Reader<'_, '_> {
     ) -> Option<(SharedAccess, Weight)> {
         let direct = self.places.is_direct(stack.iter().copied());
         // What a runtime does between polls, and std's own counts, tell nothing about tasks.
-        let of_runtime = |quiet: &Quiet| quiet.stack.is_empty() || self.places.is_own(stack, keeps_values_of_std);
+        let of_runtime =
+            |quiet: &Quiet| quiet.stack.is_empty() || self.places.is_own(stack, keeps_values_of_std);
         if !direct && raw.quiet.as_ref().is_some_and(of_runtime) {
             return None;
         }

@@ -3,9 +3,7 @@
 use super::lock_words::LockWord;
 use super::polls::Chain;
 use super::recorder::{RawAccess, RawStep};
-use crate::symbols::{
-    SourceFrame, Suspension, Symbols, is_library, is_of_core, is_of_locks, wraps_access,
-};
+use crate::symbols::{SourceFrame, Suspension, Symbols, is_library, is_of_core, is_of_locks, wraps_access};
 use coyote_instrumenter::Location;
 use std::collections::BTreeMap;
 use std::rc::Rc;

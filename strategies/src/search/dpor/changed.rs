@@ -71,10 +71,17 @@ impl<S: System> Dpor<S> {
     }
 
     /// Whether a sleeping pick cannot begin the wanted sequence: as it slept, it depends on an event after
-    /// `section` that must come before it.
-    pub(super) fn follows(&self, section: Range<usize>, depth: usize, pick: Pick) -> bool {
+    /// `section` that must come before it. That may also be the rest of its atomic section, of which the path has only the
+    /// beginning. `earlier`: the events after `section` that are before it on the path.
+    pub(super) fn follows(
+        &self,
+        earlier: Range<usize>,
+        section: &Range<usize>,
+        depth: usize,
+        pick: Pick,
+    ) -> bool {
         let asleep = self.nodes[depth].asleep.clone();
-        let mut others = (section.end..self.clocks.events().len())
+        let mut others = earlier
             .filter(|event| !section.clone().any(|earlier| self.clocks.before(earlier, *event)))
             .map(|event| &self.clocks.events()[event])
             .filter(|event| event.process != process(pick));

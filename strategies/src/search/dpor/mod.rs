@@ -23,7 +23,8 @@
 //! - The block that an allocator returns depends on what was freed before, so a request depends on a free only if
 //!   the request comes second. Such a request wakes a free that sleeps.
 //! - Steps of an atomic section are separate events, but a race with one is reversed where the section begins,
-//!   and a step that sleeps there wakes by any step.
+//!   and a section sleeps as a whole: what wakes it is what depends on any of its steps (`Rest`). Where other searches
+//!   execute a part of it, every step wakes it.
 //! - A worker that spins is not executed any further: see `spins`.
 //! - States are restored from snapshots.
 //!

@@ -259,7 +259,11 @@ impl<S: System> Dpor<S> {
             return candidate;
         }
         match self.look_up(depth, pick, values) {
-            Cover::Covered if self.follows(section, depth, pick) => candidate,
+            Cover::Covered
+                if self.follows(section.end..self.clocks.events().len(), &section, depth, pick) =>
+            {
+                candidate
+            }
             Cover::Covered => None,
             Cover::Possible(choice) => Some(choice),
             // It waited for the event.
@@ -305,6 +309,7 @@ impl<S: System> Dpor<S> {
             }
             let pick = self.picked_at(event.decisions.start);
             match (self.look_up(depth, pick, event.decisions.start + 1..event.decisions.end), candidate) {
+                (Cover::Covered, _) if self.follows(section.end..group.start, &section, depth, pick) => {}
                 (Cover::Covered, _) => return Begins::Covered,
                 (Cover::Possible(choice), Begins::Nowhere) => candidate = Begins::With(choice),
                 _ => {}
