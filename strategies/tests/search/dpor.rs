@@ -48,20 +48,24 @@ pub fn program(index: u64) -> Program {
     generate(&mut ChoiceRng::new(Iteration { seed: 20, index }), 8 + (index % 6) as usize)
 }
 
+/// Or what the environment says.
+const PROGRAMS: u32 = 1_000;
+
 #[test]
 fn all_classes_of_random_programs_once() {
-    explore_all(1_000, program);
+    explore_all(program);
 }
 
 /// Whether a step touches the clock may depend on who has a lock by then.
 #[test]
 fn all_classes_of_programs_with_timers_once() {
-    explore_all(1_000, |index| {
+    explore_all(|index| {
         generate_timed(&mut ChoiceRng::new(Iteration { seed: 21, index }), 7 + (index % 5) as usize)
     });
 }
 
-fn explore_all(programs: u32, program: impl Fn(u64) -> Program) {
+fn explore_all(program: impl Fn(u64) -> Program) {
+    let programs = std::env::var("COYOTE_TOY_PROGRAMS").map_or(PROGRAMS, |n| n.parse().unwrap());
     let (mut done, mut skipped, mut redundant, mut classes, mut schedules) = (0, 0, 0, 0, 0);
     let mut statuses = BTreeMap::<u8, u32>::new();
     for index in 0.. {
@@ -91,6 +95,21 @@ fn explore_all(programs: u32, program: impl Fn(u64) -> Program) {
         "{done} programs, {skipped} skipped; {schedules} schedules, {classes} classes, {redundant} redundant; \
          outcomes by status {statuses:?}"
     );
+}
+
+/// A lock that sleeps and whose timeout fires would have been taken after another timeout, which is tried before that one.
+#[test]
+fn a_step_that_sleeps_is_made_impossible() {
+    use coyote_strategies::toy::Instruction::*;
+    let program = vec![
+        vec![Signal(0)],
+        vec![LockTimeout(1, 2)],
+        vec![Lock(1), WaitTimeout(0, 1, 1)],
+        vec![LockTimeout(1, 1)],
+    ];
+    let truth = enumerate(&program, 20_000).unwrap();
+    assert_eq!(truth.classes.len(), 216);
+    assert_eq!(flaw(&truth, &run(&mut Dpor::<Toy>::new(None), &program)), None);
 }
 
 /// Who gives its timer up when it has its lock depends on all other timers; that is no reason not to try it before the

@@ -12,6 +12,9 @@
 //! executed remembers what it touched when it slept, and the event that woke it. A later event that depends
 //! on the old footprint, and on neither the step nor the event that woke it, is tried before that event,
 //! followed by the step as it was.
+//!
+//! The same holds for a step that sleeps and that another one makes impossible for good, such as that of a lock whose
+//! timeout fires: a later event may wake it, if it is tried before the timeout.
 
 use super::Dpor;
 use crate::Pick;
@@ -22,12 +25,13 @@ use std::ops::Range;
 
 /// A step that touched more when it slept.
 #[derive(Debug)]
-pub struct Changed {
-    /// The event of the step, and the event that woke it.
-    event: usize,
-    waker: usize,
+pub(super) struct Changed {
+    /// The event of the step, and the event that woke it. Both are the event that made the step impossible, if one did while
+    /// it slept.
+    pub event: usize,
+    pub waker: usize,
     /// Its footprint when it slept.
-    footprint: Range<usize>,
+    pub footprint: Range<usize>,
 }
 
 impl<S: System> Dpor<S> {

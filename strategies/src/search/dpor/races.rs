@@ -1,5 +1,6 @@
 //! Finds the races of a step with earlier ones, and adds the choices that they require.
 
+use super::changed::Changed;
 use super::immediate::{Immediate, Step};
 use super::sleep::{has, value};
 use super::{Choice, Dpor, Node, State};
@@ -39,10 +40,14 @@ impl<S: System> Dpor<S> {
             self.try_displaced(system, pick, depth, last);
             self.scratch.goes_on = false;
         }
+        let displaced = self.displaced_sleepers(system, pick, depth);
         let decisions = depth..self.path.len();
         self.clocks.push(process, &self.scratch.immediate.before, footprint, signature, decisions);
         self.done.push(&self.clocks, self.nodes[depth].operation, self.nodes[depth].worker);
         self.note_change(pick, depth);
+        let event = self.clocks.events().len() - 1;
+        let displaced = displaced.into_iter().map(|footprint| Changed { event, waker: event, footprint });
+        self.changed.extend(displaced);
     }
 
     /// Handles a state in which no worker is enabled, or only workers that sleep or spin. A worker that is
@@ -337,7 +342,6 @@ impl<S: System> Dpor<S> {
     /// worker continues, when its timeout fires, or at the end. In an atomic section no other worker can be
     /// picked, so the picks are tried where the section begins.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
-        let view = system.view();
         let events = self.clocks.events();
         let mut before = events.iter().rev().map(|event| event.decisions.start);
         let begins = |depth: &usize| !self.nodes[*depth].restricted;
@@ -348,15 +352,29 @@ impl<S: System> Dpor<S> {
         }
         for choice in self.nodes[start].choices.clone() {
             let Choice { pick: other, state, .. } = self.choices[choice];
-            let gone = match other {
-                Pick::Timeout(worker) => !view.timeouts.contains(&worker),
-                Pick::Step(worker) => {
-                    pick == Pick::Timeout(worker) || view.workers[worker.index()].state == WorkerState::Ended
-                }
-            };
-            if state == State::Idle && (last || gone) {
+            if state == State::Idle && (last || is_gone(system, pick, other)) {
                 self.ask(start, choice);
             }
+        }
+    }
+
+    /// The footprints of sleeping picks that the last one made impossible for good. What they would be after a later event
+    /// that wakes them, with that event tried before the last pick, is not explored where they sleep: see [`Changed`].
+    fn displaced_sleepers(&self, system: &S, pick: Pick, depth: usize) -> Vec<Range<usize>> {
+        let node = &self.nodes[depth];
+        let others = self.choices[node.choices.clone()].iter().map(|choice| choice.pick);
+        let gone = others.filter(|other| *other != pick && is_gone(system, pick, *other));
+        gone.flat_map(|other| self.sleep.footprints(node.asleep.clone(), other)).collect()
+    }
+}
+
+/// Whether the last step, with `pick`, made another pick impossible for good.
+fn is_gone<S: System>(system: &S, pick: Pick, other: Pick) -> bool {
+    let view = system.view();
+    match other {
+        Pick::Timeout(worker) => !view.timeouts.contains(&worker),
+        Pick::Step(worker) => {
+            pick == Pick::Timeout(worker) || view.workers[worker.index()].state == WorkerState::Ended
         }
     }
 }

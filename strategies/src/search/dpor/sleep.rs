@@ -84,6 +84,11 @@ impl Sleep {
         self.sleepers[set].iter().filter(move |s| s.pick == pick && s.woken.is_none())
     }
 
+    /// Footprints of those steps of a pick that sleep, and whose worker does not spin.
+    pub fn footprints(&self, set: Range<usize>, pick: Pick) -> impl Iterator<Item = Range<usize>> {
+        self.asleep(set, pick).filter(|s| !s.spins).map(|s| s.footprint.clone())
+    }
+
     /// Footprints of those steps of a pick that were woken, and the events that woke them.
     pub fn woken(&self, set: Range<usize>, pick: Pick) -> impl Iterator<Item = (Range<usize>, usize)> {
         let sleepers = self.sleepers[set].iter().filter(move |s| s.pick == pick);
