@@ -258,6 +258,7 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
     let Explanation { shrinking, decisive, passing, findability, out_of_time, unavoidable } = explanation;
     let passing = passing.as_ref().map(|p| PassingReport {
         instead: p.instead.clone(),
+        step: p.step,
         certain: p.certain,
         after: p.after,
         read: p.read.clone(),

@@ -298,6 +298,8 @@ pub struct ExplanationReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassingReport {
     pub instead: Instead,
+    /// The number of the step in which it is made.
+    pub step: u64,
     /// Whether the schedule then passes; if not, it passes only with another end.
     pub certain: bool,
     /// The random continuations after that choice that still had the bug.

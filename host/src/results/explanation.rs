@@ -77,14 +77,17 @@ pub enum Meaning {
 /// seldom reaches it.
 const STANDARD_ERRORS: f64 = 3.0;
 
+/// The least growth of a decisive choice. Where several choices each add a part, none of them decides.
+const GROWTH_MIN: f64 = 0.3;
+
 impl Decisive {
-    /// Whether the growth is larger than repeated sampling would show by chance, by the test of two proportions.
+    /// Whether the growth is large, and larger than repeated sampling would show by chance, by the test of two proportions.
     pub fn is_clear(&self) -> bool {
         let (before, after) = (self.before, self.after);
         let of = |rate: Rate| rate.of.max(1) as f64;
         let common = (before.bugs + after.bugs) as f64 / (of(before) + of(after));
         let error = (common * (1.0 - common) * (1.0 / of(before) + 1.0 / of(after))).sqrt();
-        after.share() - before.share() > STANDARD_ERRORS * error
+        after.share() - before.share() > (STANDARD_ERRORS * error).max(GROWTH_MIN)
     }
 }
 
@@ -93,6 +96,9 @@ impl Decisive {
 pub struct Passing {
     /// The other choice.
     pub instead: Instead,
+    /// The number of the step in which it is made, as [`Decisive::step`]; 0 in results of older versions.
+    #[serde(default)]
+    pub step: u64,
     /// Whether the schedule passes with the default end (see `coyote_strategies::sample::guided`); if not, there is a
     /// random end with which it does.
     pub certain: bool,
@@ -197,7 +203,7 @@ mod tests {
             Decisive { decision: 0, step: 1, meaning: None, before, after, curve: Vec::new() }.is_clear()
         };
         for (before, after) in
-            [((2, 20), (6, 20)), ((0, 20), (2, 20)), ((100, 200), (110, 200)), ((3, 3), (3, 3))]
+            [((2, 20), (6, 20)), ((0, 20), (2, 20)), ((54, 200), (84, 200)), ((3, 3), (3, 3))]
         {
             assert!(!is_clear(before, after), "{before:?} {after:?}");
         }
