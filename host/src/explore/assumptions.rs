@@ -145,8 +145,6 @@ pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String>
         assumptions.push("references to other things than functions are equal".into());
     }
     assumptions.extend(plan.settings.detectors.assumptions().into_iter().map(String::from));
-    let of_rounds = looked(plan, strategy, seen).map(|looked| of_rounds(plan, looked));
-    assumptions.extend(of_rounds.into_iter().flatten().map(String::from));
     assumptions.extend(of_orderings(plan, false));
     if plan.settings.detectors.assumes_no_races(plan.artifact) {
         let can_look = options.memory_errors && !plan.settings.weak_memory();
@@ -157,6 +155,8 @@ pub(super) fn of_search(plan: &Plan, strategy: &str, seen: &Seen) -> Vec<String>
     if table.stack_pointer().is_some() && !(watches_stacks && main_stack_alone(plan.artifact).is_some()) {
         assumptions.push("no use of local variables of functions that have returned".into());
     }
+    let of_rounds = looked(plan, strategy, seen).map(|looked| of_rounds(plan, looked));
+    assumptions.extend(of_rounds.into_iter().flatten().map(String::from));
     assumptions
 }
 
