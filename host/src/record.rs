@@ -13,7 +13,7 @@ use crate::outcome::{Bug, BugKind, Outcome};
 use crate::trace::{Decision, Header, Trace};
 use coyote_instrumenter::{Location, SiteTable};
 use coyote_strategies::{OpKind, Operation, Recorded, WorkerPath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a trace says about its origin, in addition to the schedule itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,13 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
     });
     let decisions: Vec<Decision> = decisions.collect();
     let (kind, message) = outcome.describe();
+    let identity = match outcome {
+        Outcome::Bug(bug) => Some(identity(execution, bug)),
+        _ => None,
+    };
+    let functions = identity
+        .as_ref()
+        .map_or(BTreeMap::new(), |identity| functions(execution.machine().artifact(), &decisions, identity));
     Trace {
         header: Header {
             tool: env!("CARGO_PKG_VERSION").into(),
@@ -54,14 +61,8 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
             },
             outcome: kind,
             message,
-            functions: match outcome {
-                Outcome::Bug(_) => functions(execution.machine().artifact(), &decisions),
-                _ => BTreeMap::new(),
-            },
-            identity: match outcome {
-                Outcome::Bug(bug) => Some(identity(execution, bug)),
-                _ => None,
-            },
+            functions,
+            identity,
             fingerprint: None,
         },
         decisions,
@@ -69,19 +70,18 @@ pub fn trace(execution: &Execution, outcome: &Outcome, origin: Origin) -> Trace 
     }
 }
 
-/// The names of the functions that contain the operations of these decisions, as far as the module has names.
-fn functions(artifact: &Artifact, decisions: &[Decision]) -> BTreeMap<u32, String> {
+/// The names of the functions that contain the operations of these decisions, and of those in which the bug's workers were,
+/// as far as the module has names.
+fn functions(artifact: &Artifact, decisions: &[Decision], identity: &Identity) -> BTreeMap<u32, String> {
     let names = artifact.function_names();
-    let mut functions = BTreeMap::new();
-    for decision in decisions {
-        if let Decision::Step { site: Some(site), .. } = decision
-            && let Some(name) = names.get(site.function as usize).filter(|name| !name.is_empty())
-            && !functions.contains_key(&site.function)
-        {
-            functions.insert(site.function, name.clone());
-        }
-    }
-    functions
+    let sites = decisions.iter().filter_map(|decision| match decision {
+        Decision::Step { site, .. } => site.as_ref(),
+        _ => None,
+    });
+    let places = identity.parties.iter().flat_map(|party| &party.stack);
+    let numbers: BTreeSet<u32> = sites.chain(places).map(|place| place.function).collect();
+    let named = numbers.into_iter().filter_map(|number| Some((number, names.get(number as usize)?.clone())));
+    named.filter(|(_, name)| !name.is_empty()).collect()
 }
 
 /// The identity of the bug with which the execution has just ended.

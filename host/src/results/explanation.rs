@@ -77,7 +77,8 @@ pub enum Meaning {
 /// seldom reaches it.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// The least growth of a decisive choice. Where several choices each add a part, none of them decides.
+/// The least growth of a decisive choice after which the bug is not certain. Where several choices each add a part, none of
+/// them decides.
 const GROWTH_MIN: f64 = 0.3;
 
 impl Decisive {
@@ -87,7 +88,8 @@ impl Decisive {
         let of = |rate: Rate| rate.of.max(1) as f64;
         let common = (before.bugs + after.bugs) as f64 / (of(before) + of(after));
         let error = (common * (1.0 - common) * (1.0 / of(before) + 1.0 / of(after))).sqrt();
-        after.share() - before.share() > (STANDARD_ERRORS * error).max(GROWTH_MIN)
+        let growth = after.share() - before.share();
+        growth > STANDARD_ERRORS * error && (growth >= GROWTH_MIN || after.bugs == after.of)
     }
 }
 
@@ -207,7 +209,9 @@ mod tests {
         {
             assert!(!is_clear(before, after), "{before:?} {after:?}");
         }
-        for (before, after) in [((89, 200), (200, 200)), ((0, 20), (10, 20)), ((97, 200), (160, 200))] {
+        for (before, after) in
+            [((89, 200), (200, 200)), ((0, 20), (10, 20)), ((97, 200), (160, 200)), ((170, 200), (200, 200))]
+        {
             assert!(is_clear(before, after), "{before:?} {after:?}");
         }
         assert!(!is_clear((6, 20), (2, 20)), "it fell");
