@@ -23,7 +23,9 @@ fn is_built() -> bool {
 fn run(arguments: &[&str]) -> BTreeMap<String, String> {
     let directory = tempfile::tempdir().unwrap();
     let outdir = directory.path().to_str().unwrap();
-    let ended = cargo_coyote(&[arguments, &["--seed", "0", "--no-shrink", "-o", outdir]].concat());
+    let ended = cargo_coyote(
+        &[arguments, &["--seed", "0", "--no-shrink", "--no-experiments", "-o", outdir]].concat(),
+    );
     let results = process::results(&ended);
     assert!(!results.is_empty(), "{ended:?}");
     results
@@ -75,7 +77,7 @@ fn drivers_are_woken() {
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let outdir = ["--seed", "0", "--no-shrink", "-o", directory.path().to_str().unwrap()];
+    let outdir = ["--seed", "0", "--no-shrink", "--no-experiments", "-o", directory.path().to_str().unwrap()];
     for built in builds {
         let ended =
             cargo_coyote(&[&net[..], built, &["--", "broken::", "--timeout", "60"], &outdir].concat());
@@ -97,7 +99,7 @@ fn a_worker_alone_is_cut_off() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let outdir = ["--seed", "0", "--no-shrink", "-o", directory.path().to_str().unwrap()];
+    let outdir = ["--seed", "0", "--no-shrink", "--no-experiments", "-o", directory.path().to_str().unwrap()];
     let spins = ["--features", "net", "--test", "net", "--", "alone::", "--timeout", "1"];
     let ended = cargo_coyote(&[&spins[..], &outdir].concat());
     let results = process::results(&ended);
