@@ -84,7 +84,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "drivers",
-        about: "campaigns on Slurm, Ray and others, which are started here, with workers and nodes that are killed",
+        about: "campaigns on Slurm and others, which are started here, with workers and nodes that are killed",
         run: |tools| passed(drivers(tools)),
     },
     Step { name: "msrv", about: "the oldest compiler that is supported", run: |_| msrv() },
