@@ -8,7 +8,7 @@ use super::within::Within;
 use super::words;
 use crate::outcome::{Bug, BugKind};
 use crate::runtime::{ObjectId, Request};
-use crate::symbols::{SourceFrame, without_generics};
+use crate::symbols::SourceFrame;
 use coyote_strategies::{Class, OpKind, WorkerId, WorkerState};
 use std::collections::BTreeSet;
 
@@ -30,26 +30,21 @@ pub fn structure(bug: &Bug, facts: &Facts<'_>) -> Vec<String> {
     lines
 }
 
-/// Of the workers that can never go on, those that all others wait for, as far as that is known. `frames`: the stack of a
-/// worker.
-pub fn waited_for(facts: &Facts<'_>, frames: impl Fn(WorkerId) -> Vec<SourceFrame>) -> Vec<WorkerId> {
+/// Of the workers that can never go on, those that all others wait for, as far as that is known.
+pub fn waited_for(facts: &Facts<'_>) -> Vec<WorkerId> {
     let stuck = facts.runtime.stuck();
     let circle = facts.circle(&stuck);
     if !circle.is_empty() {
         return circle;
     }
-    let in_scope = |id| frames(id).iter().any(|frame| without_generics(&frame.function) == SCOPE);
     let waits_for_others = |id: WorkerId| {
         facts.joined(id).is_some()
-            || in_scope(id)
+            || facts.within.get(&id) == Some(&Within::Scope)
             || facts.holders(id).iter().any(|holder| stuck.contains(&holder.worker))
     };
     let last: Vec<WorkerId> = stuck.iter().copied().filter(|id| !waits_for_others(*id)).collect();
     if last.is_empty() { stuck } else { last }
 }
-
-/// The function of std in which a worker waits for the ends of the threads that it has created.
-const SCOPE: &str = "std::thread::scoped::scope";
 
 /// A sentence on equal tasks.
 fn suspended(tasks: &[Task]) -> String {

@@ -188,8 +188,7 @@ impl Teller {
         };
         let (cause, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
         if bug.kind == BugKind::Deadlock {
-            let frames = |id| places.borrow_mut().frames(&execution.machine().stack(id));
-            found.post_mortem.waited_for = deadlock::waited_for(&facts, frames);
+            found.post_mortem.waited_for = deadlock::waited_for(&facts);
         }
         let mut places = places.into_inner();
         let named = |moment: &&mut Moment| {

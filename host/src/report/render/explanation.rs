@@ -94,23 +94,19 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
 fn instead(bug: &BugReport, passing: &PassingReport) -> String {
     let meaning = bug.explanation.decisive.as_ref().and_then(|decisive| decisive.meaning.as_ref());
     let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
-    // The line of the decisive step is above, if there is one.
-    let step = passing.step;
-    let how = match (&passing.instead, &bug.explanation.decisive) {
-        (Instead::Step { title, .. }, Some(_)) => format!("with a step of {title} before it"),
-        (Instead::Step { title, .. }, None) => format!("with a step of {title} before step {step}"),
-        (Instead::RunsOn { title, .. }, Some(_)) => format!("if {title} first goes on as far as it can"),
-        (Instead::RunsOn { title, .. }, None) => {
-            format!("if {title} goes on as far as it can before step {step}")
+    // The line of the decisive step is above, if there is one; otherwise the step is named here.
+    let unnamed = bug.explanation.decisive.is_none().then(|| format!("step {}", passing.step));
+    let (it, first) = (unnamed.as_deref().unwrap_or("it"), if unnamed.is_none() { " first" } else { "" });
+    let place = |word: &str| unnamed.as_ref().map_or(String::new(), |step| format!(" {word} {step}"));
+    let how = match &passing.instead {
+        Instead::Step { title, .. } => format!("with a step of {title} before {it}"),
+        Instead::RunsOn { title, .. } => {
+            format!("if {title}{first} goes on as far as it can{}", place("before"))
         }
-        (Instead::Timeout { title, .. }, Some(_)) => format!("if the timeout of {title} fires first"),
-        (Instead::Timeout { title, .. }, None) => {
-            format!("if the timeout of {title} fires before step {step}")
+        Instead::Timeout { title, .. } => {
+            format!("if the timeout of {title} fires{first}{}", place("before"))
         }
-        (Instead::Value { value, was, .. }, Some(_)) => with_another(meaning, *value, *was),
-        (Instead::Value { value, was, .. }, None) => {
-            format!("{} in step {step}", with_another(meaning, *value, *was))
-        }
+        Instead::Value { value, was, .. } => with_another(meaning, *value, *was) + &place("in"),
     };
     let read = passing.read.as_ref().map_or(String::new(), |read| format!(": {read}"));
     format!("{passes} {how}{read}")

@@ -132,12 +132,10 @@ impl Faults {
         }
     }
 
-    /// The budgets, apart from that of stale choices, as restrictions of what was explored.
+    /// The budgets, apart from those of classes with an option of their own, as restrictions of what was explored.
     pub fn bounds(&self) -> Vec<String> {
-        let given = self.write();
-        let of_classes =
-            given.iter().filter_map(|budget| budget.rsplit_once('=')).filter(|(_, given)| *given != "0");
-        of_classes.map(|(name, given)| format!("{name} faults: {given} an execution at most")).collect()
+        let given = self.budgets().filter(|(_, given)| *given > 0);
+        given.map(|(name, given)| format!("{name} faults: {given} an execution at most")).collect()
     }
 
     /// The budget of a fault point, if it was given one: that of its name, or of the longest beginning of it that ends
@@ -189,12 +187,15 @@ impl Faults {
 
     /// The budgets that were given, as [`Faults::read`] reads them, of classes that have no option of their own.
     pub fn write(&self) -> Vec<String> {
+        self.budgets().map(|(name, given)| format!("{name}={given}")).collect()
+    }
+
+    /// These budgets, by name. One of 0 excludes points from a shared budget.
+    fn budgets(&self) -> impl Iterator<Item = (&str, u32)> {
         let rows = FAULTS.iter().filter(|row| row.option.is_none());
-        let classes = rows.map(|row| (row.name.to_string(), self.classes[row.class as usize].given));
-        let classes = classes.filter(|(_, given)| *given > 0);
-        // A budget of 0 excludes points from a shared budget.
-        let points = self.points.iter().map(|(name, allowance)| (name.clone(), allowance.given));
-        classes.chain(points).map(|(name, given)| format!("{name}={given}")).collect()
+        let classes = rows.map(|row| (row.name, self.classes[row.class as usize].given));
+        let points = self.points.iter().map(|(name, allowance)| (name.as_str(), allowance.given));
+        classes.filter(|(_, given)| *given > 0).chain(points)
     }
 
     /// The names of all classes and points that were given a budget, as reports call them.
