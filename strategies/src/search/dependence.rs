@@ -53,6 +53,16 @@ pub fn order(first: &[Access], second: &[Access]) -> Order {
     if order == Order::Handover && takes(first, second) { Order::Reversible } else { order }
 }
 
+/// Appends those of other accesses that a footprint lacks, which begins at `start` and ends with the list.
+pub fn add_missing(touched: &mut Vec<Access>, start: usize, others: &[Access]) {
+    let known = touched.len();
+    for access in others {
+        if !touched[start..known].contains(access) {
+            touched.push(*access);
+        }
+    }
+}
+
 /// Whether `first` took, or changed, a lock that `second` waits for.
 pub fn takes(first: &[Access], second: &[Access]) -> bool {
     use Effect::{Acquire, Share, TryAcquire, TryShare, Write};

@@ -28,10 +28,16 @@ const ANY: [u8; 28] = {
 };
 const TIMED: [u8; 11] = [5, 7, 10, 12, 13, 13, 14, 15, 16, 20, 20];
 const SECTIONS: [u8; 20] = [0, 3, 4, 4, 5, 5, 7, 10, 13, 14, 16, 18, 20, 22, 25, 26, 28, 28, 28, 28];
+const TIMED_SECTIONS: [u8; 14] = [5, 7, 10, 12, 13, 14, 15, 16, 20, 20, 20, 28, 28, 28];
 
 /// The same with atomic sections, and fewer other kinds of phrases.
 pub fn generate_sections(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
     generate_with(rng, instructions_max, &SECTIONS)
+}
+
+/// The same with atomic sections in which timers begin and are given up.
+pub fn generate_timed_sections(rng: &mut ChoiceRng, instructions_max: usize) -> Program {
+    generate_with(rng, instructions_max, &TIMED_SECTIONS)
 }
 
 fn generate_with(rng: &mut ChoiceRng, instructions_max: usize, phrases: &[u8]) -> Program {

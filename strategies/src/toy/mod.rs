@@ -9,7 +9,7 @@ mod lock;
 mod program;
 mod system;
 
-pub use generate::{generate, generate_sections, generate_timed};
+pub use generate::{generate, generate_sections, generate_timed, generate_timed_sections};
 pub use program::{Instruction, Program};
 
 use lock::{Lock, Locks, Manner};

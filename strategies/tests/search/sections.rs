@@ -12,15 +12,11 @@ use coyote_strategies::search::bounding::Cost;
 use coyote_strategies::search::caching::Caching;
 use coyote_strategies::search::dfs::Dfs;
 use coyote_strategies::search::dpor::Dpor;
-use coyote_strategies::toy::{Instruction, Program, Toy, generate_sections};
+use coyote_strategies::toy::{Instruction, Program, Toy, generate_sections, generate_timed_sections};
 use std::collections::BTreeSet;
 
 /// Or what the environment says.
 const PROGRAMS: u32 = 2_000;
-
-fn program(index: u64) -> Program {
-    generate_sections(&mut ChoiceRng::new(Iteration { seed: 22, index }), 6 + (index % 6) as usize)
-}
 
 fn searches() -> Vec<(&'static str, Box<dyn Search<Toy>>)> {
     let dfs = |caching| Box::new(Dfs::<Toy>::new(Cost::Nothing, None, caching, None));
@@ -72,6 +68,20 @@ fn smallest(mut program: Program, mut why: String) -> (Program, String) {
 
 #[test]
 fn all_outcomes_of_programs_with_sections() {
+    explore_all(|index| {
+        generate_sections(&mut ChoiceRng::new(Iteration { seed: 22, index }), 6 + (index % 6) as usize)
+    });
+}
+
+/// A timer that a section gives up, and a sleeper that it makes impossible, are tried before the section.
+#[test]
+fn all_outcomes_of_programs_with_timers_in_sections() {
+    explore_all(|index| {
+        generate_timed_sections(&mut ChoiceRng::new(Iteration { seed: 25, index }), 7 + (index % 5) as usize)
+    });
+}
+
+fn explore_all(program: impl Fn(u64) -> Program) {
     let programs = std::env::var("COYOTE_TOY_PROGRAMS").map_or(PROGRAMS, |n| n.parse().unwrap());
     let (mut done, mut with_points, mut several) = (0, 0, 0);
     for index in 0.. {

@@ -46,7 +46,7 @@ mod spins;
 pub use shared::{Place, Shared, State as SharedState};
 
 use super::clocks::{Clocks, Event};
-use super::dependence::signature;
+use super::dependence::{add_missing, signature};
 use super::estimate;
 use super::{Advance, Counts, Item, Search};
 use crate::search;
@@ -306,12 +306,7 @@ impl<S: System> Dpor<S> {
         if let Some(partial) = self.partial.clone() {
             self.touched.extend_from_within(partial);
         }
-        let known = self.touched.len();
-        for access in system.footprint() {
-            if !self.touched[start..known].contains(access) {
-                self.touched.push(*access);
-            }
-        }
+        add_missing(&mut self.touched, start, system.footprint());
         start..self.touched.len()
     }
 
@@ -438,11 +433,7 @@ impl<S: System> Dpor<S> {
         }
         let start = self.touched.len();
         self.touched.extend_from_within(event.footprint.clone());
-        for access in rest {
-            if !self.touched[start..].contains(access) {
-                self.touched.push(*access);
-            }
-        }
+        add_missing(&mut self.touched, start, rest);
         event.footprint = start..self.touched.len();
         event.signature = signature(&self.touched[event.footprint.clone()]);
     }
@@ -454,11 +445,7 @@ impl<S: System> Dpor<S> {
         match &mut node.rest {
             _ if !node.restricted => {}
             Some(rest) if !last => {
-                for access in &self.touched[event.footprint.clone()] {
-                    if !rest.touched.contains(access) {
-                        rest.touched.push(*access);
-                    }
-                }
+                add_missing(&mut rest.touched, 0, &self.touched[event.footprint.clone()]);
                 rest.followers.extend(followers);
             }
             rest => *rest = None,

@@ -9,6 +9,7 @@ use crate::search::dependence::{signature, takes};
 use crate::system::{Access, Class, Decision, Effect, System};
 use crate::view::WorkerState;
 use crate::{Pick, WorkerId};
+use std::iter;
 use std::ops::Range;
 
 /// Memory for values that are computed for every step.
@@ -342,11 +343,7 @@ impl<S: System> Dpor<S> {
     /// worker continues, when its timeout fires, or at the end. In an atomic section no other worker can be
     /// picked, so the picks are tried where the section begins.
     fn try_displaced(&mut self, system: &S, pick: Pick, depth: usize, last: bool) {
-        let events = self.clocks.events();
-        let mut before = events.iter().rev().map(|event| event.decisions.start);
-        let begins = |depth: &usize| !self.nodes[*depth].restricted;
-        let start = Some(depth).filter(begins).or_else(|| before.find(begins));
-        let start = start.expect("a section has a beginning");
+        let start = self.start_of_section(depth);
         if self.nodes[start].is_elsewhere() {
             return;
         }
@@ -361,10 +358,18 @@ impl<S: System> Dpor<S> {
     /// The footprints of sleeping picks that the last one made impossible for good. What they would be after a later event
     /// that wakes them, with that event tried before the last pick, is not explored where they sleep: see [`Changed`].
     fn displaced_sleepers(&self, system: &S, pick: Pick, depth: usize) -> Vec<Range<usize>> {
-        let node = &self.nodes[depth];
+        let node = &self.nodes[self.start_of_section(depth)];
         let others = self.choices[node.choices.clone()].iter().map(|choice| choice.pick);
         let gone = others.filter(|other| *other != pick && is_gone(system, pick, *other));
         gone.flat_map(|other| self.sleep.footprints(node.asleep.clone(), other)).collect()
+    }
+
+    /// The node where the atomic section of a step begins, which is the step's own one if it is not in any. `depth`: the
+    /// step's node, whose step is no event yet.
+    fn start_of_section(&self, depth: usize) -> usize {
+        let earlier = self.clocks.events().iter().rev().map(|event| event.decisions.start);
+        let mut nodes = iter::once(depth).chain(earlier);
+        nodes.find(|depth| !self.nodes[*depth].restricted).expect("a section has a beginning")
     }
 }
 
