@@ -6,6 +6,7 @@ use coyote_strategies::rng::ChoiceRng;
 use coyote_strategies::search::Shared;
 use coyote_strategies::search::dpor::{self, Dpor};
 use coyote_strategies::search::{Advance, Counts, Item, Search};
+use coyote_strategies::toy::Instruction::{self, Join, Spawn};
 use coyote_strategies::toy::{Program, Toy, generate, generate_timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +30,9 @@ fn smallest(mut program: Program, mut why: String) -> (Program, String) {
             for at in 0..program[worker].len() {
                 let mut smaller = program.clone();
                 smaller[worker].remove(at);
-                if smaller[worker].is_empty() && worker + 1 == smaller.len() {
+                let named = |i: &Instruction| matches!(i, Spawn(w) | Join(w) if usize::from(*w) == worker);
+                let is_named = smaller.iter().flatten().any(named);
+                if smaller[worker].is_empty() && worker + 1 == smaller.len() && !is_named {
                     smaller.pop();
                 }
                 let Some(truth) = enumerate(&smaller, 20_000) else { continue };
@@ -95,6 +98,24 @@ fn explore_all(program: impl Fn(u64) -> Program) {
         "{done} programs, {skipped} skipped; {schedules} schedules, {classes} classes, {redundant} redundant; \
          outcomes by status {statuses:?}"
     );
+}
+
+/// A reader that comes while another one reads: a writer cannot be executed before it, but before the first one.
+#[test]
+fn a_writer_is_in_a_race_with_the_first_of_several_readers() {
+    use Instruction::{ReadLock, RwUnlock, TryReadLock, WriteLock};
+    for program in [
+        vec![vec![Spawn(3), TryReadLock(0), Spawn(2)], vec![], vec![ReadLock(0)], vec![WriteLock(0)]],
+        vec![vec![Spawn(2), ReadLock(0), Spawn(1)], vec![ReadLock(0)], vec![WriteLock(0)]],
+        vec![
+            vec![Spawn(2), ReadLock(0), Spawn(1), RwUnlock(0)],
+            vec![ReadLock(0)],
+            vec![WriteLock(0), RwUnlock(0)],
+        ],
+    ] {
+        let truth = enumerate(&program, 20_000).unwrap();
+        assert_eq!(flaw(&truth, &run(&mut Dpor::<Toy>::new(None), &program)), None, "{program:?}");
+    }
 }
 
 /// A lock that sleeps and whose timeout fires would have been taken after another timeout, which is tried before that one.

@@ -35,7 +35,7 @@ impl<S: System> Dpor<S> {
         if !self.replaying {
             self.scratch.goes_on = self.nodes[depth].restricted;
             let mut races = std::mem::take(&mut self.scratch.immediate.races);
-            self.look_behind_sections(&mut races, pick, &self.touched[footprint.clone()]);
+            self.look_behind(&mut races, pick, &self.touched[footprint.clone()]);
             self.scratch.immediate.races = races;
             self.reverse_all(pick, depth + 1..self.path.len());
             self.try_displaced(system, pick, depth, last);
@@ -100,7 +100,7 @@ impl<S: System> Dpor<S> {
             let step = Step { process: process(pick), footprint: &announced, signature, last: false };
             self.scratch.immediate.find(&self.clocks, &self.touched, step);
             let mut races = std::mem::take(&mut self.scratch.immediate.races);
-            self.look_behind_sections(&mut races, pick, &announced);
+            self.look_behind(&mut races, pick, &announced);
             self.scratch.immediate.races = races;
             self.reverse_all(pick, 0..0);
         }
@@ -119,23 +119,24 @@ impl<S: System> Dpor<S> {
         })
     }
 
-    /// Adds races with events before sections. A step may want a lock that a section releases and takes
-    /// again. If it is in a race with the section and cannot be executed before it, it is also in a race with
-    /// the event that took the lock before.
-    fn look_behind_sections(&self, races: &mut Vec<usize>, pick: Pick, footprint: &[Access]) {
+    /// Adds races with events that took a lock before. A step that wants the lock may be in a race with an event before
+    /// which it cannot be executed: with a section that releases the lock and takes it again, or with a reader that comes
+    /// while another one has the lock. Then it is also in a race with the event that took the lock before that one, which
+    /// may happen before it.
+    fn look_behind(&self, races: &mut Vec<usize>, pick: Pick, footprint: &[Access]) {
         let mut looked_at = 0;
         while let Some(race) = races.get(looked_at) {
             looked_at += 1;
             let section = self.section(*race);
             let depth = self.clocks.events()[section.start].decisions.start;
             let choices = &self.choices[self.nodes[depth].choices.clone()];
-            if section.len() == 1 || choices.iter().any(|choice| choice.pick == pick) {
-                continue;
-            }
             let taken = |event: &usize| {
                 let event = &self.clocks.events()[*event];
                 event.process != process(pick) && takes(&self.touched[event.footprint.clone()], footprint)
             };
+            if section.len() == 1 && !taken(race) || choices.iter().any(|choice| choice.pick == pick) {
+                continue;
+            }
             races.extend((0..section.start).rev().find(taken).filter(|event| !races.contains(event)));
         }
     }
