@@ -48,6 +48,9 @@ pub struct Options {
     /// Whether a worker has no scheduling points while it holds a lock that wasi-libc has for itself: of its list of
     /// threads, or of the keys of thread-specific data. Not with weak memory.
     pub libc_locks: bool,
+    /// Whether counts of rounds that nothing can tell apart grow no further, so that states of loops that wait repeat.
+    /// Changes neither points nor sites, nor what the program does.
+    pub rounds: bool,
     /// Whether the host is told what allocators do. Applies only to allocators that are atomic by default.
     pub memory_errors: bool,
     /// Functions whose own memory accesses are no scheduling points.
@@ -135,6 +138,7 @@ impl Default for Options {
             clock_points: true,
             brief_spins: true,
             libc_locks: true,
+            rounds: true,
             memory_errors: true,
             no_points_in: Vec::new(),
             points_only_in: Vec::new(),

@@ -140,9 +140,12 @@ fn build(packages: &[PathBuf], directory: &Path) -> Result<()> {
 /// takes minutes, and it only has to work.
 fn workspace(names: &[String], root: &str) -> Result<String> {
     let start = root.find("[profile.").context("Cargo.toml has profiles")?;
-    let own = "[profile.release.package.coyote-wasm]\n";
-    ensure!(!root[start..].contains(own), "Cargo.toml has a profile of coyote-wasm already");
-    let profiles = format!("{}\n{own}opt-level = 0\n", &root[start..]);
+    let mut profiles = root[start..].to_string();
+    for own in ["coyote-wasm", "coyote-instrumenter", "coyote-strategies", "coyote-orderings"] {
+        let section = format!("[profile.release.package.{own}]\n");
+        ensure!(!profiles.contains(&section), "Cargo.toml has a profile of {own} already");
+        write!(profiles, "\n{section}opt-level = 0\n")?;
+    }
     Ok(format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n{}\n{profiles}", patches(names, "")?))
 }
 

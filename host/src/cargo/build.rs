@@ -3,7 +3,7 @@
 //! Nothing is written into the crate: cargo's environment variable gives the runner, and has priority over files.
 
 use super::workspace::Metadata;
-use super::{flags, miri, ours, parking, profile, stand_ins, status, unwind, wrapper};
+use super::{doctests, flags, miri, ours, parking, profile, stand_ins, status, unwind, wrapper};
 use crate::cli::doctor::Features;
 use crate::toolchain::{self, RUNNER, TARGET, variable};
 use anyhow::{Context, Result, bail, ensure};
@@ -127,6 +127,9 @@ fn prepare(subcommand: &str, more: &[&str], given: &Arguments) -> Result<Prepare
         unwind::prepare(&mut cargo, target)?;
     }
     let texts: Vec<&str> = own(arguments).iter().filter_map(|argument| argument.to_str()).collect();
+    if subcommand == "test" {
+        doctests::prepare(&mut cargo, &texts)?;
+    }
     if given.like_miri {
         miri::prepare(&mut cargo, target);
     }

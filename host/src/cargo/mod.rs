@@ -9,10 +9,12 @@
 //! - `stand_ins`: packages that replace others: dev-dependencies that no test uses, and packages with another meaning
 //!   on wasm.
 //! - `parking`: parking_lot with a way to wait.
+//! - `doctests`: this command as rustdoc.
 //! - `wrapper`: this command as rustc's wrapper.
 //! - `init`: writes the same settings into the crate's configuration, for plain `cargo test`.
 
 mod build;
+mod doctests;
 mod flags;
 mod init;
 mod miri;
@@ -23,14 +25,20 @@ mod unwind;
 mod workspace;
 mod wrapper;
 
-pub use wrapper::wrap;
-
 use crate::cli::doctor;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command as Process, ExitCode};
+
+/// Does what rustdoc or rustc would do, if cargo calls this command in their place.
+///
+/// # Errors
+/// They cannot be started.
+pub fn wrap() -> Option<Result<ExitCode>> {
+    doctests::wrap().or_else(wrapper::wrap)
+}
 
 // What cargo starts for `cargo coyote`: the first argument is the subcommand's own name.
 /// Explores the schedules of a crate's tests and programs: `cargo coyote`

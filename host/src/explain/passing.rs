@@ -92,7 +92,15 @@ fn passing_with(
         let mut after = Rate::default();
         states.go_on(execution, subject, choice, Some(other), &mut after, CONTINUATIONS)?;
         let certain = end.is_none();
-        return Ok(Some(Passing { instead, step: states.step(choice), certain, after, read: None, trace }));
+        return Ok(Some(Passing {
+            instead,
+            step: states.step(choice),
+            place: None,
+            certain,
+            after,
+            read: None,
+            trace,
+        }));
     }
     Ok(None)
 }

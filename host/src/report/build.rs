@@ -259,6 +259,7 @@ fn explanation(explanation: &Explanation) -> ExplanationReport {
     let passing = passing.as_ref().map(|p| PassingReport {
         instead: p.instead.clone(),
         step: p.step,
+        place: p.place.clone(),
         certain: p.certain,
         after: p.after,
         read: p.read.clone(),

@@ -300,6 +300,9 @@ pub struct PassingReport {
     pub instead: Instead,
     /// The number of the step in which it is made.
     pub step: u64,
+    /// The place of that step in the guest's own source, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceFrame>,
     /// Whether the schedule then passes; if not, it passes only with another end.
     pub certain: bool,
     /// The random continuations after that choice that still had the bug.

@@ -1,5 +1,6 @@
 //! The results of experiments on a bug, as plain data. Indices are those of the trace's decisions.
 
+use crate::symbols::SourceFrame;
 use crate::trace::Trace;
 use coyote_strategies::{Weight, WorkerPath};
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,9 @@ pub struct Passing {
     /// The number of the step in which it is made, as [`Decisive::step`]; 0 in results of older versions.
     #[serde(default)]
     pub step: u64,
+    /// The place of that step in the guest's own source, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceFrame>,
     /// Whether the schedule passes with the default end (see `coyote_strategies::sample::guided`); if not, there is a
     /// random end with which it does.
     pub certain: bool,

@@ -435,6 +435,19 @@ impl Runtime {
         served
     }
 
+    /// How many bytes a call would read from a file; `None` if that is a file of the host.
+    pub fn would_read(&self, call: &Call) -> Option<usize> {
+        let (mut files, mut clock) = (self.files.clone(), self.clock.clone());
+        let mut footprint = Footprint::default();
+        let origin = Origin { worker: None, step: self.steps, stack: Default::default() };
+        let (files, clock, footprint) = (&mut files, &mut clock, &mut footprint);
+        let mut session = Session { files, clock, footprint, origin, socket_fault: None, printed: None };
+        match session.serve(call) {
+            Served::Here(answer) => Some(answer.data.len()),
+            Served::ByHost(_) => None,
+        }
+    }
+
     /// Takes over the answer of the host directories to a file call.
     pub fn host_answered(&mut self, call: &Call, answer: Answer) -> Answer {
         self.session(None).host_answered(call, answer)

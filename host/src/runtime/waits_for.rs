@@ -143,6 +143,25 @@ impl Runtime {
         blocked.iter().enumerate().filter(matters).map(|(_, id)| *id).collect()
     }
 
+    /// Of the bystanders, those that wait for what one of the workers that are stuck holds, or one of these: one of them may
+    /// be who would wake it. In the order in which they are found; none if workers wait in a circle.
+    pub fn held_up(&self, stuck: &[WorkerId]) -> Vec<WorkerId> {
+        let mut found = Vec::new();
+        if !self.circle().is_empty() {
+            return found;
+        }
+        let joins = |id: &WorkerId| matches!(self.worker(*id).request, Request::Join { .. });
+        loop {
+            let known = |id: &WorkerId| stuck.contains(id) || found.contains(id);
+            let held_up = |id: &WorkerId| !known(id) && !joins(id) && self.waits_for(*id).iter().any(known);
+            let more: Vec<WorkerId> = self.blocked().filter(held_up).collect();
+            if more.is_empty() {
+                return found;
+            }
+            found.extend(more);
+        }
+    }
+
     fn is(&self, id: WorkerId, state: WorkerState) -> bool {
         self.pending(id).state == state
     }

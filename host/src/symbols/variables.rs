@@ -7,13 +7,17 @@
 //! Fields of wrappers in libraries that hold nothing but a value (`UnsafeCell`, `AtomicU32`, `Mutex`) are left out:
 //! programmers write `COUNTER` for `COUNTER.v.value`.
 //!
+//! - `locations`: where a variable lies in memory.
 //! - `values`: the opposite direction, from a name to its value.
 
+mod locations;
 mod values;
 
+use super::demangle::demangle;
 use super::library::library_file;
 use gimli::constants as dw;
-use gimli::{AttributeValue, DebuggingInformationEntry, EndianArcSlice, LittleEndian, Operation, UnitRef};
+use gimli::{AttributeValue, DebuggingInformationEntry, EndianArcSlice, LittleEndian, UnitRef};
+use locations::{Content, Part};
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Place;
 pub(crate) use values::{number_text, slice};
@@ -41,7 +45,7 @@ const RUNTIMES: [&str; 12] = [
 ];
 
 /// Fields of libraries' types that stand for the whole.
-const TRANSPARENT: [&str; 6] = ["value", "v", "data", "__0", "__a_", "__a_value"];
+const TRANSPARENT: [&str; 7] = ["value", "v", "p", "data", "__0", "__a_", "__a_value"];
 
 /// Types of C that count as objects, whatever their fields.
 const OBJECTS: [&str; 12] = [
@@ -96,13 +100,15 @@ pub struct MemoryName {
     pub encoding: Encoding,
 }
 
-/// A variable with an address.
+/// A variable with an address, or a piece of one.
 #[derive(Debug)]
 struct Variable {
     address: u64,
     bytes: u64,
     name: String,
     ty: TypeId,
+    /// Where it begins within the variable, if it is a piece.
+    piece: Option<u64>,
     /// Whether it belongs to a library.
     is_library: bool,
 }
@@ -200,7 +206,8 @@ impl Variables {
     fn holding(&self, address: u64, bytes: u64) -> Option<(u64, &Variable)> {
         let (start, variable) = self.variables.range(..=address).next_back()?;
         let offset = address - start;
-        (offset.checked_add(bytes)? <= variable.bytes).then_some((offset, variable))
+        let within = offset.checked_add(bytes)? <= variable.bytes;
+        within.then_some((variable.piece.unwrap_or_default() + offset, variable))
     }
 
     fn walk(&self, address: u64, bytes: u64) -> Option<Walk> {
@@ -254,6 +261,13 @@ impl Variables {
                     return;
                 }
                 match &field.name {
+                    // Only the library knows what this is.
+                    Some(name)
+                        if *is_library && name.starts_with("__") && !TRANSPARENT.contains(&name.as_str()) =>
+                    {
+                        walk.own.get_or_insert(walk.name.clone());
+                        return;
+                    }
                     Some(name) if !(*is_library && TRANSPARENT.contains(&name.as_str())) => {
                         if *is_library && walk.own.is_none() {
                             walk.own = Some(walk.name.clone());
@@ -265,6 +279,14 @@ impl Variables {
                 self.descend(field.ty, offset - field.offset, bytes, walk, depth + 1);
             }
             Type::Opaque { .. } => {}
+        }
+    }
+
+    fn is_bool(&self, ty: TypeId, depth: usize) -> bool {
+        match self.types.get(&ty).filter(|_| depth < DEPTH_MAX) {
+            Some(Type::Number { encoding, .. }) => *encoding == Encoding::Bool,
+            Some(Type::Alias { of, .. }) => self.is_bool(*of, depth + 1),
+            _ => false,
         }
     }
 
@@ -282,11 +304,20 @@ impl Variables {
     }
 }
 
+/// A variable as it was declared.
+struct Declared {
+    name: String,
+    /// A namespace or a file.
+    qualifier: String,
+    ty: TypeId,
+    is_library: bool,
+    parts: Vec<Part>,
+}
+
 /// The data that was read so far.
 #[derive(Default)]
 struct Reading {
-    /// Variables with their qualifiers: a namespace or a file.
-    variables: Vec<(Variable, String)>,
+    variables: Vec<Declared>,
     types: BTreeMap<TypeId, Type>,
 }
 
@@ -321,13 +352,18 @@ impl Reading {
             let mut of_type = None;
             match entry.tag() {
                 dw::DW_TAG_variable => {
-                    if let (Some(address), Some(ty), Some(name)) = (address(unit, entry), target, &name) {
+                    let location = entry.attr_value(dw::DW_AT_location);
+                    let member = || static_member(unit, entry);
+                    let declared = name.clone().zip(target).or_else(member);
+                    if let (Some(AttributeValue::Exprloc(location)), Some((name, ty))) = (location, declared)
+                    {
                         let qualifier =
                             if namespaces.is_empty() { file.clone() } else { namespaces.join("::") };
-                        let root = namespaces.first().copied().unwrap_or_default();
+                        let root = name.split_once("::").map(|(root, _)| root);
+                        let root = root.or(namespaces.first().copied()).unwrap_or_default();
                         let is_library = is_library_unit || RUNTIMES.contains(&root);
-                        let variable = Variable { address, bytes: 0, name: name.clone(), ty, is_library };
-                        self.variables.push((variable, qualifier));
+                        let parts = locations::parts(unit, location);
+                        self.variables.push(Declared { name, qualifier, ty, is_library, parts });
                     }
                 }
                 dw::DW_TAG_base_type => {
@@ -437,28 +473,53 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(self) -> Variables {
+    fn finish(mut self) -> Variables {
+        self.types.extend(bytes_of_two_values());
         let mut variables = Variables { variables: BTreeMap::new(), types: self.types };
         let mut named: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-        for (variable, _) in &self.variables {
-            named.entry(variable.name.clone()).or_default().insert(variable.address);
+        for Declared { name, parts, .. } in &self.variables {
+            named.entry(name.clone()).or_default().extend(parts.first().map(|part| part.address));
         }
-        for (mut variable, qualifier) in self.variables {
-            let Some(bytes) = variables.size(variable.ty, 0).filter(|bytes| *bytes > 0) else { continue };
-            // Linkers give 0 or the largest number to variables that they left out.
-            if variable.address == 0 || variable.address.checked_add(bytes).is_none_or(|end| end > 1 << 32) {
-                continue;
-            }
-            if named[&variable.name].len() > 1 {
-                variable.name = match qualifier.contains('.') {
-                    true => format!("{} ({qualifier})", variable.name),
-                    false => format!("{qualifier}::{}", variable.name),
+        for Declared { name, qualifier, ty, is_library, parts } in self.variables {
+            let name = match named[&name].len() {
+                0 | 1 => name,
+                _ if qualifier.contains('.') => format!("{name} ({qualifier})"),
+                _ => format!("{qualifier}::{name}"),
+            };
+            for Part { address, offset, bytes, content } in parts {
+                let ty = match content {
+                    Content::Value => ty,
+                    Content::Bit if variables.is_bool(ty, 0) => BOOL,
+                    Content::Bit => BIT,
+                    Content::OneOfTwo => ONE_OF_TWO,
                 };
+                let piece = bytes.map(|_| offset);
+                let size = bytes.or_else(|| variables.size(ty, 0)).filter(|bytes| *bytes > 0);
+                let Some(bytes) = size else { continue };
+                // Linkers give 0 or the largest number to variables that they left out.
+                if address == 0 || address.checked_add(bytes).is_none_or(|end| end > 1 << 32) {
+                    continue;
+                }
+                let variable = Variable { address, bytes, name: name.clone(), ty, piece, is_library };
+                variables.variables.insert(address, variable);
             }
-            variables.variables.insert(variable.address, Variable { bytes, ..variable });
         }
         variables
     }
+}
+
+/// Types of bytes that stand for one of two values, which no entry of DWARF has.
+const BOOL: TypeId = usize::MAX;
+const BIT: TypeId = usize::MAX - 1;
+const ONE_OF_TWO: TypeId = usize::MAX - 2;
+
+fn bytes_of_two_values() -> [(TypeId, Type); 3] {
+    let number = |encoding| Type::Number { bytes: 1, encoding, target: None };
+    [
+        (BOOL, number(Encoding::Bool)),
+        (BIT, number(Encoding::Unsigned)),
+        (ONE_OF_TWO, Type::Opaque { bytes: 1 }),
+    ]
 }
 
 fn text(bytes: &Section) -> String {
@@ -474,26 +535,22 @@ fn name_of_namespace(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<String
     name(unit, entry).or(Some("{anonymous}".into()))
 }
 
+/// The name of a static member of a class of C++ with its class, and its type: its definition refers to the declaration.
+fn static_member(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<(String, TypeId)> {
+    let AttributeValue::UnitRef(offset) = entry.attr_value(dw::DW_AT_specification)? else { return None };
+    let declaration = unit.entry(offset).ok()?;
+    let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
+    let ty = reference(start, &declaration.attr_value(dw::DW_AT_type)?)?;
+    let symbol = entry.attr_value(dw::DW_AT_linkage_name).and_then(|name| unit.attr_string(name).ok());
+    let name = symbol.map(|symbol| demangle(&text(&symbol))).or_else(|| name(unit, &declaration))?;
+    Some((name, ty))
+}
+
 /// The offset in `.debug_info` of an entry that is referred to.
 pub(super) fn reference(start: usize, value: &AttributeValue<Section>) -> Option<TypeId> {
     match value {
         AttributeValue::UnitRef(offset) => Some(start + offset.0),
         AttributeValue::DebugInfoRef(offset) => Some(offset.0),
-        _ => None,
-    }
-}
-
-/// The address of a variable whose location is only an address.
-fn address(unit: UnitRef<'_, Section>, entry: &Entry) -> Option<u64> {
-    let AttributeValue::Exprloc(expression) = entry.attr_value(dw::DW_AT_location)? else { return None };
-    let mut operations = expression.operations(unit.encoding());
-    let first = operations.next().ok()??;
-    if operations.next().ok()?.is_some() {
-        return None;
-    }
-    match first {
-        Operation::Address { address } => Some(address),
-        Operation::AddressIndex { index } => unit.address(index).ok(),
         _ => None,
     }
 }

@@ -34,6 +34,7 @@
 //! - [`observers`]: the step stream, and detectors of the user.
 //! - [`properties`]: invariants that are judged in every state.
 //! - [`owners`]: points only where memory is shared.
+//! - [`rounds`]: counts of rounds that nothing can tell apart.
 //! - [`libc_locks`]: locks that wasi-libc has for itself.
 //! - [`leases`]: steps without a call of the host change nothing.
 //! - [`state`]: changes of an iteration are not visible in the next one.
@@ -121,6 +122,7 @@ mod relation;
 mod reports;
 mod results;
 mod resumed;
+mod rounds;
 mod runtime;
 mod rust_limits;
 mod search;

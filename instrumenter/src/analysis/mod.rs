@@ -4,7 +4,9 @@
 //! - [`brief_spins`]: loops in which a lock waits for a moment before it blocks.
 //! - [`calls`]: the call graph.
 //! - [`escape`]: accesses to a frame that no other worker can see.
+//! - [`flow`]: which instructions can follow which, and where values of locals are used.
 //! - [`frame_size`]: the size of a function's frame.
+//! - [`round_counts`]: counts of the rounds of a loop of which only the first few can be told apart.
 //! - [`scope`]: filters on function names.
 //! - [`key_lock`]: the lock of wasi-libc's keys of thread-specific data.
 //! - [`thread_list`]: the lock of wasi-libc's list of threads.
@@ -15,8 +17,10 @@ pub mod allocator;
 pub mod brief_spins;
 pub mod calls;
 pub mod escape;
+pub mod flow;
 pub mod frame_size;
 pub mod key_lock;
+pub mod round_counts;
 pub mod scope;
 pub mod thread_list;
 

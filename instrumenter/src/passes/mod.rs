@@ -21,6 +21,7 @@ mod policies;
 mod polls;
 mod private;
 mod replacement;
+mod rounds;
 mod stubs;
 mod table_calls;
 mod tags;
@@ -78,6 +79,10 @@ const fn own(
 pub const OWN: &[Own] = &[
     own("names", names::run, "gives every function a name"),
     Own { keeps_calls: true, ..own("tags", tags::run, "makes imported tags of exceptions the module's own") },
+    Own {
+        keeps_calls: true,
+        ..own("rounds", rounds::run, "lets counts of rounds that nothing can tell apart grow no further")
+    },
     own("initialise", initialise::run, "lets tests and recoveries find libc as main does"),
     own("entry", entry::run, "calls entries of the table by their own types"),
     own("private", private::run, "makes memory private, sorts globals into shared and a worker's own"),

@@ -13,6 +13,12 @@ pub fn is_wait(frames: &[SourceFrame]) -> bool {
     LockWord::of(frames).is_none() && frames.iter().any(waits)
 }
 
+/// Whether code takes the mutex again with which a wait for a condvar ends.
+pub fn is_wait_of_mutex(frames: &[SourceFrame]) -> bool {
+    let waits = |frame| method_of(frame, CONDVAR).is_some_and(|method| WAITS.contains(&method));
+    LockWord::of(frames).is_some() && frames.iter().any(waits)
+}
+
 const CONDVAR: &str = "::condvar::futex::Condvar";
 const WAITS: [&str; 3] = ["wait", "wait_timeout", "wait_optional_timeout"];
 

@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 /// The maximum number of places with suspended tasks that are told.
 const TASKS_MAX: usize = 8;
 
+/// The maximum number of workers that are told to wait for locks of those that are stuck.
+const HELD_UP_MAX: usize = 2;
+
 /// Which workers wait for what, and hints on possible causes.
 pub fn structure(bug: &Bug, facts: &Facts<'_>) -> Vec<String> {
     if bug.kind != BugKind::Deadlock {
@@ -74,7 +77,7 @@ pub fn deadlock(facts: &Facts<'_>) -> Option<String> {
         if let Some(place) = place
             && let Some(holder) = facts.runtime.holders(place).into_iter().find(ended)
         {
-            return Some(format!("{} holds {} and has ended", facts.name(holder), facts.object(place)));
+            return Some(facts.kept(*id, holder, place));
         }
     }
     if let Some(task) = stuck.iter().copied().find(|id| !facts.runtime.awaited(*id).is_empty()) {
@@ -102,7 +105,10 @@ pub fn deadlock(facts: &Facts<'_>) -> Option<String> {
     if texts.is_empty() {
         texts.extend(facts.within_libraries(&stuck));
     }
-    texts.extend(stuck.iter().find(held_up).and_then(|id| facts.waits_for_lock(*id)));
+    texts.extend(stuck.iter().find_map(|id| facts.empty_semaphore(*id)));
+    let bystanders = facts.runtime.held_up(&stuck);
+    let held_up = stuck.iter().find(held_up).into_iter().chain(&bystanders).take(HELD_UP_MAX);
+    texts.extend(held_up.filter_map(|id| facts.waits_for_lock(*id)));
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
@@ -121,6 +127,8 @@ enum Vain {
     Never,
     /// A notification woke a worker that waits again.
     Again,
+    /// A notification woke one of several workers that waited.
+    Other,
     /// A notification came before the wait.
     Lost,
     /// It is not known what the program waits for.
@@ -200,6 +208,45 @@ impl Facts<'_> {
         let inferred = circle.iter().any(|id| self.holders(*id).iter().any(|holder| holder.inferred));
         let how = if inferred { ", as far as the locks' words tell" } else { "" };
         Some(format!("{}, and each of these is held by the next one{how}", links?.join(", ")))
+    }
+
+    /// The sentence on a worker that has ended with a lock, for which another one waits.
+    fn kept(&self, waiter: WorkerId, holder: WorkerId, place: ObjectId) -> String {
+        let (name, object) = (self.name(holder), self.object(place));
+        let holders = self.holders(waiter);
+        let took = holders.iter().find(|of| of.worker == holder).and_then(|of| of.took);
+        let line = took.and_then(|took| took.line.as_ref());
+        let (Some(took), Some(line)) = (took, line) else {
+            return format!("{name} holds {object} and has ended");
+        };
+        let since = format!("{name} holds {object} since step {} ({})", took.step, words::place(line));
+        // Where the function went that took it.
+        let own = self.steps.iter().rev().filter(|step| step.worker == holder && step.number > took.step);
+        let last = own.flat_map(|step| (self.frames)(&step.stack));
+        let last = last.filter(|frame| frame.line.is_some()).find(|frame| {
+            (&frame.function, &frame.file) == (&line.function, &line.file) && frame.line != line.line
+        });
+        match last {
+            Some(last) => format!(
+                "{since} and has ended; `{}` comes to {} without a release",
+                super::short_name(&last.function),
+                words::place(&last)
+            ),
+            None => format!("{since} and has ended"),
+        }
+    }
+
+    /// The clause on a worker that waits for a semaphore.
+    fn empty_semaphore(&self, id: WorkerId) -> Option<String> {
+        let place =
+            self.runtime.worker(id).request.wants().filter(|place| place.class == Class::Semaphore)?;
+        let is = |moment: &&Moment, wanted: OpKind| matches!(moment.act, Act::Object { kind, address, .. } if kind == wanted && address == u64::from(place.address));
+        let adds = self.moments.iter().filter(|moment| is(moment, OpKind::SemaphorePost)).count();
+        let (name, object) = (self.name(id), self.object(place));
+        Some(match adds {
+            0 => format!("{name} waits for {object}, to which nobody adds in this schedule"),
+            _ => format!("{name} waits for {object}, which is 0, and nobody is left to add to it"),
+        })
     }
 
     /// The clause on a worker that waits for a lock, and on who holds it.
@@ -303,11 +350,19 @@ impl Facts<'_> {
             return Some((Vain::Again, text));
         }
         let late = waiters.iter().find_map(|id| Some((id, waits(*id).filter(|step| *step > last.step)?)));
-        late.map(|(id, step)| {
+        if let Some((id, step)) = late {
             let text =
                 format!("{notification} comes before {} waits for it, from step {step} on", self.name(*id));
-            (Vain::Lost, text)
-        })
+            return Some((Vain::Lost, text));
+        }
+        let left = waiters.iter().find(|id| waits(**id).is_some_and(|step| step < last.step))?;
+        let names: Vec<String> = woken.iter().map(|id| self.name(*id)).collect();
+        let text = format!(
+            "{notification} wakes {}, and not {}, which waits, too",
+            names.join(" and "),
+            self.name(*left)
+        );
+        Some((Vain::Other, text))
     }
 
     /// A worker that a notification of a condvar of std reaches before it sleeps: it has registered already, and finds the
@@ -340,11 +395,11 @@ impl Facts<'_> {
         if let Some(other) = self.joined(id) {
             return Some(format!("{name} for the end of {}", self.name(other)));
         }
+        if let Some(within) = self.within.get(&id) {
+            return Some(format!("{name} for {}", self.within(id, *within)));
+        }
         if let Some(place) = self.queue(id) {
             return Some(match place.class {
-                Class::Futex if let Some(within) = self.within.get(&id) => {
-                    format!("{name} for {}", self.within(id, *within))
-                }
                 Class::Futex => match self.held(id) {
                     held if held.is_empty() => match self.names.objects.get(&place.address.into()) {
                         Some(object) => format!("{name} to be woken at `{object}`"),

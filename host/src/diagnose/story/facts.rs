@@ -23,6 +23,8 @@ pub struct Facts<'a> {
     pub lane: &'a dyn Fn(WorkerId) -> Lane,
     /// For each worker that has not ended: the guest's own frames on its stack, innermost first.
     pub stacks: &'a dyn Fn(WorkerId) -> Vec<SourceFrame>,
+    /// All frames of a stack, innermost first.
+    pub frames: &'a dyn Fn(&[Location]) -> Vec<SourceFrame>,
     /// The guest's own line of the code at a location, if that code is inlined there.
     pub line_of: &'a dyn Fn(Location) -> Option<SourceFrame>,
     /// For such a worker: its innermost functions, including those of libraries, that do more than wait for a futex and
@@ -53,6 +55,11 @@ impl From<String> for Cause {
 }
 
 impl Facts<'_> {
+    /// All frames of the stack in which a moment happened, innermost first.
+    pub fn frames_of(&self, moment: &Moment) -> Vec<SourceFrame> {
+        (self.frames)(&self.steps[moment.at].stack)
+    }
+
     pub fn name(&self, id: WorkerId) -> String {
         (self.names.workers)(id)
     }

@@ -52,6 +52,12 @@ impl LockWord {
         }
     }
 
+    /// Whether a change of the word's value says only who waits for the lock, of which stories tell when they do.
+    pub fn same_holders(self, before: Option<u64>, after: Option<u64>) -> bool {
+        let held = |value: Option<u64>| value.map(|value| value & COUNT);
+        self == LockWord::Rwlock && before.is_some() && held(before) == held(after)
+    }
+
     /// The address of the word of a lock whose code waits at a futex: a writer waits at an rwlock's counter, the word after it.
     /// `known`: objects, of which none is nearer to another one than its size.
     pub fn word_of(self, futex: u64, known: &BTreeMap<u64, String>) -> u64 {

@@ -19,6 +19,7 @@
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 
 mod condvars;
+mod cxx;
 mod deadlock;
 mod facts;
 mod history;
@@ -61,7 +62,7 @@ use facts::Facts;
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
-use moment::{Act, Moment, Subject, Weight};
+use moment::{Act, Moment, Subject, Weight, is_same_line};
 use objects::Objects;
 use places::Places;
 use polls::Lane;
@@ -129,8 +130,21 @@ impl Teller {
         for at in looks.iter().flat_map(|look| [look.look, look.change]) {
             moments[at].weight = Weight::Subject;
         }
+        for moment in moments.iter_mut().filter(|moment| Some(moment.step) == decisive && !moment.is_after) {
+            moment.weight = Weight::Subject;
+        }
+        if let Some(at) = bug.worker.and_then(|worker| {
+            let (_, line) = places.own(&execution.machine().stack(worker))?;
+            last_access(&moments, worker, &line)
+        }) {
+            moments[at].weight = Weight::Subject;
+        }
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let name = |id| name(runtime, id);
+        if let Some(passing) = &mut found.explanation.passing {
+            let step = recording.steps.iter().find(|step| step.number == passing.step);
+            passing.place = step.and_then(|step| places.own(&step.stack)).map(|(_, line)| line);
+        }
         let names = Names {
             objects: &objects.names,
             memory: &|access| variables.at(access.address, access.bytes),
@@ -179,6 +193,7 @@ impl Teller {
             names: &names,
             lane: &at_end,
             stacks: &stacks,
+            frames: &|stack| places.borrow_mut().frames(stack),
             line_of: &|location| places.borrow_mut().own(&[location]).map(|(_, line)| line),
             innermost: &innermost,
             within: &within,
@@ -325,9 +340,36 @@ fn table(
     let decisive = rows.iter().zip(groups).enumerate().filter(|(_, (row, _))| row.decisive).skip(1);
     let others: Vec<usize> = decisive.filter(|(_, (_, group))| of_task(group)).map(|(at, _)| at).collect();
     others.into_iter().for_each(|at| rows[at].decisive = false);
+    drop_empty(&mut rows);
     let of_end = |(lane, row)| StoryRow { worker: column(lane).expect("it is in a row"), ..row };
     rows.extend(ends.into_iter().map(of_end));
     (lanes, rows)
+}
+
+/// The last access of memory of a worker in its failing line: what it found there is a part of the bug.
+fn last_access(moments: &[Moment], worker: WorkerId, line: &SourceFrame) -> Option<usize> {
+    let here = |moment: &Moment| moment.line.as_ref().is_some_and(|other| is_same_line(other, line));
+    let accesses = |moment: &Moment| !moment.is_after && !moment.accesses.is_empty();
+    moments.iter().rposition(|moment| moment.worker == worker && accesses(moment) && here(moment))
+}
+
+/// Leaves out rows whose text says nothing, such as the end of a block at which nothing becomes of any value.
+fn drop_empty(rows: &mut Vec<StoryRow>) {
+    let says =
+        |row: &StoryRow| row.decisive || row.repeats.is_some() || row.text.contains(char::is_alphanumeric);
+    if !rows.iter().any(says) {
+        return;
+    }
+    let mut skipped = 0;
+    rows.retain_mut(|row| {
+        if !says(row) {
+            skipped += row.skipped;
+            return false;
+        }
+        row.skipped += std::mem::take(&mut skipped);
+        row.gap = row.skipped > 0;
+        true
+    });
 }
 
 fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
@@ -406,7 +448,7 @@ fn ends(
     let runtime = execution.runtime();
     let workers = match bug.worker {
         Some(worker) => vec![worker],
-        None if bug.kind == BugKind::Deadlock => runtime.stuck(),
+        None if bug.kind == BugKind::Deadlock => involved(runtime),
         None => Vec::new(),
     };
     let mut ends = Vec::new();
@@ -442,7 +484,7 @@ fn subject(execution: &Execution, bug: &Bug, within: &BTreeMap<WorkerId, Within>
         Evidence::Misuse(Misuse::Told { object, .. }) if *object != 0 => vec![u64::from(*object)],
         Evidence::Race { first, second } => vec![first.address.into(), second.address.into()],
         Evidence::Deadlock { .. } | Evidence::Circle { .. } => {
-            let stuck = runtime.stuck().into_iter().filter(|id| within.get(id) != Some(&Within::Tasks));
+            let stuck = involved(runtime).into_iter().filter(|id| within.get(id) != Some(&Within::Tasks));
             let waits = stuck.flat_map(|id| {
                 let request = runtime.worker(id).request;
                 [request.wants(), request.queue()].into_iter().flatten()
@@ -452,6 +494,14 @@ fn subject(execution: &Execution, bug: &Bug, within: &BTreeMap<WorkerId, Within>
         _ => Vec::new(),
     };
     Subject { events, addresses }
+}
+
+/// The workers of a deadlock that its story is about: those that cause it, and those that they hold up. Ascending.
+fn involved(runtime: &Runtime) -> Vec<WorkerId> {
+    let mut workers = runtime.stuck();
+    workers.extend(runtime.held_up(&workers));
+    workers.sort();
+    workers
 }
 
 /// A worker's name in a story: the one that the guest gave it, if no other worker has it.

@@ -44,18 +44,22 @@ impl Objects {
 
     /// An object's description in a sentence: "mutex `state`".
     pub fn title(&self, runtime: &Runtime, object: ObjectId) -> String {
-        if let Some(name) = self.names.get(&object.address.into()) {
-            return format!("{} `{name}`", object.noun());
+        let name = self.names.get(&object.address.into());
+        let noun = name.map_or(object.noun().into(), |name| format!("{} `{name}`", object.noun()));
+        // One of several with this name.
+        if name.is_some_and(|name| !name.contains('#')) {
+            return noun;
         }
         if let Some(worker) = runtime.stack_at(object.address) {
-            return format!("{} on the stack of {}", object.noun(), runtime.title(worker));
+            return format!("{noun} on the stack of {}", runtime.title(worker));
         }
         let block = runtime.heap.block_around(object.address);
         match block.and_then(|block| Some((block, self.allocated.get(&block.allocated)?))) {
             Some((block, line)) => {
                 let size = amount(block.bytes);
-                format!("{} in a block of {size} that is allocated at {}", object.noun(), words::place(line))
+                format!("{noun} in a block of {size} that is allocated at {}", words::place(line))
             }
+            None if name.is_some() => noun,
             None => object.title(),
         }
     }

@@ -1,9 +1,10 @@
 //! Names of sync objects from calls in the source: `changed` for `self.changed.notify_one()`.
 //!
-//! A name is used if every place that gives a name for the object gives the same one, and no other object has it. The
-//! text at a place is read as a call only if it contains the called function at the column that debug information
+//! A name is used if every place that gives a name for the object gives the same one. Objects with the same name, such as a
+//! field of several structures, have numbers: `lock#1`, `lock#2`. The text at a place is read as a call only if it contains the called function at the column that debug information
 //! gives, so a file that was edited later gives no names.
 
+use super::cxx;
 use super::moment::{Act, Moment};
 use super::moments::is_object;
 use super::places::{Places, stack_of};
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An rwlock of Rust's std consists of two words: its state, and a counter at which writers wait. No other two objects are
 /// so near to each other.
 const WORD_BYTES: u64 = 4;
+
+/// The most objects of one name that get numbers.
+const NUMBERED_MAX: usize = 9;
 
 /// Names by address.
 pub fn names(
@@ -43,15 +47,17 @@ pub fn names(
         let Some((inside, own)) = places.own(&stack) else { continue };
         let (Some(file), Some(line), Some(column)) = (&own.file, own.line, own.column) else { continue };
         let callee = match inside {
-            0 => None,
-            n => places.frames(&stack).get(n - 1).map(|frame| last_segment(&frame.function)),
+            0 => Callee::Unknown,
+            n => (places.frames(&stack).get(n - 1))
+                .map_or(Callee::Unknown, |frame| callee(&frame.function, of_futex)),
         };
-        if of_futex && !is_of_receiver(&places.frames(&stack)[..inside], callee.as_deref()) {
+        if of_futex && !is_of_receiver(&places.frames(&stack)[..inside], &callee) {
             continue;
         }
-        let Some(text) = sources.line(file, line) else { continue };
         let Some(at) = (column as usize).checked_sub(1) else { continue };
-        if let Some(name) = receiver(text, at, callee.as_deref()) {
+        let before = line_before(sources, file, line);
+        let Some(text) = sources.line(file, line) else { continue };
+        if let Some(name) = receiver(&before, text, at, &callee) {
             said.entry(address).or_default().insert(name);
         }
     }
@@ -62,15 +68,28 @@ pub fn names(
         let all = said[&word].clone();
         said.insert(word + WORD_BYTES, all);
     }
-    let only = said.iter().filter(|(_, names)| names.len() == 1);
-    let named: BTreeMap<u64, String> =
-        only.filter_map(|(address, names)| Some((*address, names.first()?.clone()))).collect();
-    let is_only = |name: &String| {
-        let mut named = said.iter().filter(|(_, names)| names.contains(name)).map(|(address, _)| *address);
-        let first = named.next();
-        first.is_some_and(|first| named.all(|other| other <= first + WORD_BYTES))
-    };
-    named.into_iter().filter(|(_, name)| is_only(name)).collect()
+    let mut named: BTreeMap<&String, Vec<u64>> = BTreeMap::new();
+    for (address, names) in &said {
+        names.iter().for_each(|name| named.entry(name).or_default().push(*address));
+    }
+    let of = |(name, addresses): (&&String, &Vec<u64>)| numbered(name, addresses, &said);
+    named.iter().flat_map(of).collect()
+}
+
+/// The names of the objects that places give one name: with numbers if they are several, none if places do not agree.
+fn numbered(name: &str, addresses: &[u64], said: &BTreeMap<u64, BTreeSet<String>>) -> Vec<(u64, String)> {
+    let agree = addresses.iter().all(|address| said[address].len() == 1);
+    // The words of an rwlock are one object.
+    let objects: Vec<&[u64]> = addresses.chunk_by(|a, b| *b <= a + WORD_BYTES).collect();
+    if !agree || objects.len() > NUMBERED_MAX {
+        return Vec::new();
+    }
+    let several = objects.len() > 1;
+    let names = objects.into_iter().enumerate().flat_map(|(at, words)| {
+        let name = if several { format!("{name}#{}", at + 1) } else { name.to_string() };
+        words.iter().map(move |word| (*word, name.clone()))
+    });
+    names.collect()
 }
 
 /// The locks of Rust's std that are taken: the addresses of their words, and the stacks.
@@ -90,41 +109,92 @@ fn taken<'a>(
 
 /// Whether a futex is that of the object of Rust's std that is called, and not of another one that it uses, such as the
 /// mutex with a condvar, or a thread's parker. `library`: the frames within the call.
-fn is_of_receiver(library: &[SourceFrame], callee: Option<&str>) -> bool {
+fn is_of_receiver(library: &[SourceFrame], callee: &Callee) -> bool {
+    if library.last().is_some_and(|frame| cxx::path(&frame.function).is_some()) {
+        return *callee != Callee::Other;
+    }
+    let Callee::Named(callee) = callee else { return false };
     let within =
         |part: &str| library.iter().any(|frame| frame.file.as_ref().is_some_and(|file| file.contains(part)));
-    match callee {
-        Some("lock" | "try_lock") => within("sync/mutex/"),
-        Some("read" | "write" | "try_read" | "try_write") => within("sync/rwlock/"),
-        Some("notify_one" | "notify_all") => within("sync/condvar/"),
-        Some("wait" | "wait_while" | "wait_timeout" | "wait_timeout_while" | "wait_timeout_ms") => {
+    match callee.as_str() {
+        "lock" | "try_lock" => within("sync/mutex/"),
+        "read" | "write" | "try_read" | "try_write" => within("sync/rwlock/"),
+        "notify_one" | "notify_all" => within("sync/condvar/"),
+        "wait" | "wait_while" | "wait_timeout" | "wait_timeout_while" | "wait_timeout_ms" => {
             within("sync/condvar/") && !within("sync/mutex/")
         }
         _ => false,
     }
 }
 
-/// `wait` of `<Condvar>::wait::<T>`, and `flockfile` of the C library's `__coyote_flockfile`, as programs call it.
-fn last_segment(function: &str) -> String {
-    let plain = without_generics(function);
-    let last = plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.');
-    last.strip_prefix("__coyote_").unwrap_or(last).to_string()
+/// The function that the program calls.
+#[derive(Debug, PartialEq, Eq)]
+enum Callee {
+    Unknown,
+    Named(String),
+    /// A constructor of C++ that locks the mutex that is its argument: the name at its place is that of the new object.
+    Locks,
+    /// A function whose receiver is not the object.
+    Other,
 }
 
-/// The object of the call at a column: the last part of the receiver, or the first argument of a function. `callee`:
-/// the function, if it is known.
-fn receiver(text: &str, column: usize, callee: Option<&str>) -> Option<String> {
-    let (before, here) = (text.get(..column)?, text.get(column..)?);
+/// Classes of C++'s library whose objects hold a lock.
+const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_lock"];
+
+/// Classes of C++'s library that are made of a futex.
+const OF_FUTEX: [&str; 5] = ["latch", "barrier", "counting_semaphore", "atomic", "atomic_flag"];
+
+/// `wait` of `<Condvar>::wait::<T>`, and `flockfile` of the C library's `__coyote_flockfile`, as programs call it.
+/// `of_futex`: what it does is done to a futex.
+fn callee(function: &str, of_futex: bool) -> Callee {
+    if let Some(path) = cxx::path(function) {
+        return match cxx::method(&path) {
+            Some((class, method)) if GUARDS.contains(&class) && class == method => Callee::Locks,
+            Some((class, _)) if GUARDS.contains(&class) || of_futex && !OF_FUTEX.contains(&class) => {
+                Callee::Other
+            }
+            Some((_, method)) => Callee::Named(method.into()),
+            None => Callee::Named(path),
+        };
+    }
+    let plain = without_generics(function);
+    let last = plain.rsplit("::").next().unwrap_or_default().trim_start_matches('.');
+    Callee::Named(last.strip_prefix("__coyote_").unwrap_or(last).to_string())
+}
+
+/// The line before a line, where a chain of calls begins that the line continues.
+fn line_before(sources: &mut Sources, file: &str, line: u32) -> String {
+    let before = line.checked_sub(1).and_then(|before| sources.line(file, before));
+    before.map(|text| text.trim().to_string()).unwrap_or_default()
+}
+
+/// The object of the call at a column: the last part of the receiver, or the first argument of a function. `before`: the
+/// line before it.
+fn receiver(before: &str, text: &str, column: usize, callee: &Callee) -> Option<String> {
+    let (left, here) = (text.get(..column)?, text.get(column..)?);
     let name: String = here.chars().take_while(|c| is_word(*c)).collect();
-    if name.is_empty() || callee.is_some_and(|callee| callee != name) {
+    let is_callee = match callee {
+        Callee::Unknown | Callee::Locks => true,
+        Callee::Named(callee) => *callee == name,
+        Callee::Other => false,
+    };
+    if name.is_empty() || !is_callee {
         return None;
     }
-    let arguments = here[name.len()..].strip_prefix('(')?;
-    if let Some(receiver) = before.strip_suffix('.').or_else(|| before.strip_suffix("->")) {
+    let arguments = here[name.len()..].strip_prefix(['(', '{'])?;
+    if *callee != Callee::Locks
+        && let Some(receiver) = left.strip_suffix('.').or_else(|| left.strip_suffix("->"))
+    {
+        let receiver = if receiver.trim().is_empty() { before } else { receiver };
         let word = receiver.rsplit(|c: char| !is_word(c)).next()?;
         return identifier(word);
     }
-    let argument = arguments.split([',', ')']).next()?.trim();
+    let (argument, rest) = arguments.split_at(arguments.find([',', ')', '}'])?);
+    // More than one mutex may be locked, or none until later.
+    if *callee == Callee::Locks && rest.starts_with(',') {
+        return None;
+    }
+    let argument = argument.trim();
     let argument = argument.strip_prefix("&mut ").or_else(|| argument.strip_prefix('&')).unwrap_or(argument);
     identifier(argument.rsplit(['.', '>']).next()?)
 }
@@ -141,7 +211,7 @@ fn identifier(word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{last_segment, receiver};
+    use super::{Callee, callee, receiver};
 
     #[test]
     fn receivers() {
@@ -162,9 +232,57 @@ mod tests {
             ("    x = 1;", 4, None, None),
             ("", 4, None, None),
         ] {
-            assert_eq!(receiver(text, column, callee).as_deref(), name, "{text}");
+            let callee = callee.map_or(Callee::Unknown, |name| Callee::Named(name.into()));
+            assert_eq!(receiver("", text, column, &callee).as_deref(), name, "{text}");
         }
-        assert_eq!(last_segment("<coyote::sync::Condvar>::wait::<State>"), "wait");
-        assert_eq!(last_segment("__coyote_flockfile"), "flockfile");
+        let wait = Callee::Named("wait_while".into());
+        let of_line_before = |before| receiver(before, "    .wait_while(guard, |s| s.full)", 5, &wait);
+        assert_eq!(of_line_before("self.not_full").as_deref(), Some("not_full"));
+        assert_eq!(of_line_before("self.pairs[0]"), None);
+    }
+
+    #[test]
+    fn receivers_in_cxx() {
+        for (text, column, function, name) in [
+            (
+                "  lock_guard<mutex> held(door);",
+                20,
+                "std::__2::lock_guard<std::__2::mutex>::lock_guard(std::__2::mutex&)",
+                Some("door"),
+            ),
+            (
+                "  unique_lock held{self.door};",
+                14,
+                "std::__2::unique_lock<std::__2::mutex>::unique_lock(std::__2::mutex&)",
+                Some("door"),
+            ),
+            (
+                "  scoped_lock held(left, right);",
+                14,
+                "std::__2::scoped_lock<A, B>::scoped_lock(A&, B&)",
+                None,
+            ),
+            ("  held.lock();", 7, "std::__2::unique_lock<std::__2::mutex>::lock()", None),
+            ("  door.lock();", 7, "std::__2::mutex::lock()", Some("door")),
+            (
+                "  changed_.wait(held, [] { return x; });",
+                11,
+                "void std::__2::condition_variable::wait<take()::{lambda()#1}>(std::__2::unique_lock<std::__2::mutex>&, take()::{lambda()#1})",
+                Some("changed_"),
+            ),
+        ] {
+            assert_eq!(receiver("", text, column, &callee(function, false)).as_deref(), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn callees() {
+        let named = |name: &str| Callee::Named(name.into());
+        let of = |function| callee(function, false);
+        assert_eq!(of("<coyote::sync::Condvar>::wait::<State>"), named("wait"));
+        assert_eq!(of("<std::sync::Mutex<fn(u32) -> u32>>::lock"), named("lock"));
+        assert_eq!(of("__coyote_flockfile"), named("flockfile"));
+        assert_eq!(callee("std::__2::latch::count_down(int)", true), named("count_down"));
+        assert_eq!(callee("std::__2::thread::join()", true), Callee::Other);
     }
 }

@@ -29,7 +29,7 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<Cause> {
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts).map(Cause::from),
         kind if may_follow_from_values(kind) => {
             let changed = bug.worker.and_then(|worker| changed(worker, facts));
-            let twice = || taken_twice(facts.moments, facts.names);
+            let twice = || taken_twice(facts);
             changed.or_else(twice).or_else(|| facts.read.clone())
         }
         BugKind::DataRace => race(bug, facts).map(Cause::from),

@@ -1,5 +1,6 @@
 //! Workers that wait within a library, at something that is the library's own.
 
+use super::cxx;
 use crate::runtime::{Request, Runtime};
 use crate::symbols::{SourceFrame, is_library, without_generics};
 use coyote_strategies::{WorkerId, WorkerState};
@@ -22,6 +23,12 @@ pub enum Within {
     Once,
     /// A barrier of std.
     Barrier,
+    /// A future of C++.
+    Future,
+    /// A latch of C++.
+    Latch,
+    /// A semaphore of C++.
+    Semaphore,
 }
 
 /// The functions of Rust's std in which workers wait, by the beginnings of their names without generics.
@@ -38,6 +45,17 @@ const OF_STD: [(&str, Within); 9] = [
     ("std::thread::functions::park", Within::Park),
 ];
 
+/// The same of C++, by [`cxx::path`].
+const OF_CXX: [(&str, Within); 7] = [
+    ("std::future", Within::Future),
+    ("std::shared_future", Within::Future),
+    ("std::latch", Within::Latch),
+    ("std::barrier", Within::Barrier),
+    ("std::counting_semaphore", Within::Semaphore),
+    ("std::call_once", Within::Once),
+    ("std::__call_once", Within::Once),
+];
+
 impl Within {
     /// What the worker waits for.
     pub fn awaited(self) -> &'static str {
@@ -49,6 +67,9 @@ impl Within {
             Within::Park => "somebody to unpark it",
             Within::Once => "an initialisation that has begun",
             Within::Barrier => "others at a barrier",
+            Within::Future => "the result of a future",
+            Within::Latch => "a latch",
+            Within::Semaphore => "a unit of a semaphore",
         }
     }
 
@@ -61,6 +82,9 @@ impl Within {
             Within::Park => Some("nobody is left to do so"),
             Within::Once => Some("who began it waits, too"),
             Within::Barrier => Some("too few come"),
+            Within::Future => Some("nobody that can give it goes on"),
+            Within::Latch => Some("too few count it down"),
+            Within::Semaphore => Some("nobody is left to release one"),
         }
     }
 
@@ -70,12 +94,14 @@ impl Within {
         }
         let library = stack.iter().take_while(|frame| is_library(frame));
         let known = library.filter_map(|frame| {
-            let name = without_generics(frame.function.trim_start_matches('<'));
+            let path = cxx::path(&frame.function);
+            let known = if path.is_some() { &OF_CXX[..] } else { &OF_STD[..] };
+            let name = path.unwrap_or_else(|| without_generics(frame.function.trim_start_matches('<')));
             let is_in = |function: &str| {
                 let rest = name.strip_prefix(function);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '<', '>']))
             };
-            OF_STD.iter().find(|(function, _)| is_in(function)).map(|(_, within)| *within)
+            known.iter().find(|(function, _)| is_in(function)).map(|(_, within)| *within)
         });
         known.last()
     }
@@ -87,8 +113,13 @@ pub fn libraries(
     mut stack: impl FnMut(WorkerId) -> Vec<SourceFrame>,
 ) -> BTreeMap<WorkerId, Within> {
     let waits = |id: &WorkerId| {
-        matches!(runtime.worker(*id).request, Request::FutexWait { .. })
-            && runtime.pending(*id).state == WorkerState::Blocked
+        let worker = runtime.worker(*id);
+        let sleeps = match worker.request {
+            Request::FutexWait { .. } => true,
+            Request::Relock { .. } => worker.wake.is_none(),
+            _ => false,
+        };
+        sleeps && runtime.pending(*id).state == WorkerState::Blocked
     };
     let ids = (0..runtime.workers().len() as u32).map(WorkerId).filter(waits);
     ids.filter_map(|id| Some((id, Within::of(&stack(id))?))).collect()
@@ -149,6 +180,12 @@ mod tests {
             (&[wait, park, receives[0], receives[1], "app::main"], Some(Within::Receive)),
             (&[wait, "std::sys::sync::once::futex::Once::call", "app::main"], Some(Within::Once)),
             (&[wait, "std::sys::sync::condvar::futex::Condvar::wait", "app::main"], None),
+            (
+                &["std::__2::__assoc_state<int>::move()", "std::__2::future<int>::get()", "main"],
+                Some(Within::Future),
+            ),
+            (&["std::__2::latch::wait[abi:se190107]() const", "main"], Some(Within::Latch)),
+            (&["std::__2::condition_variable::wait(std::__2::unique_lock&)", "main"], None),
         ] {
             assert_eq!(of(stack), within, "{stack:?}");
         }

@@ -11,6 +11,9 @@ use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The most pieces of memory without names whose values a row shows.
+const PIECES_MAX: usize = 2;
+
 /// The text for a null pointer.
 const NULL: &str = "null";
 
@@ -72,9 +75,13 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
         return format!("spawns {}", spawned.join(", "));
     }
     let mut accessed = accessed(group, names);
+    let mut guarded = String::new();
     if accessed.iter().any(|piece| piece.of_lock) {
         // What else the line accesses says less than that it takes or releases a lock.
-        accessed.retain(|piece| piece.name.is_some());
+        let (named, others): (Vec<_>, Vec<_>) = accessed.into_iter().partition(|piece| piece.name.is_some());
+        accessed = named;
+        let others: Vec<Accessed> = others.into_iter().filter(|piece| !piece.of_library).collect();
+        guarded = value_without_name(&others);
     }
     let is_named =
         acts.iter().all(|(_, words)| words.is_named) && accessed.iter().all(|piece| piece.name.is_some());
@@ -83,6 +90,8 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
         // What a step does to a sync object comes before the accesses of the code behind it.
         let mut all: Vec<(usize, String)> = acts.into_iter().map(|(at, words)| (at, words.text)).collect();
         all.extend(accessed.iter().map(|piece| (piece.at, piece.text.clone())));
+        let unlocks = unlock_before_wake(group, &all, names);
+        all.splice(0..0, unlocks);
         all.sort_by_key(|(at, _)| *at);
         let mut texts: Vec<String> = Vec::new();
         for (_, text) in all {
@@ -100,7 +109,7 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             && !reads_memory
             && (of_std || accessed.iter().any(|piece| piece.of_lock))
         {
-            return format!("{}: {source}", texts.join(", "));
+            return format!("{}: {source}{guarded}", texts.join(", "));
         }
         let prefix =
             function.filter(|_| reads_memory).map_or(String::new(), |function| format!("{function}: "));
@@ -119,20 +128,52 @@ pub fn text(group: &Group, function: Option<&str>, source: Option<&str>, names: 
             let locks: Vec<String> = locks.into_iter().map(|piece| piece.text).collect();
             format!("  [{}]", locks.join(", "))
         }
-        // Without a name, it could be the value of the line's expression.
-        [Accessed { name: None, text, .. }] if !text.is_empty() => match text.split_once(' ') {
-            Some(("is", value)) => format!("  [reads {value}]"),
-            Some(("=", value)) => format!("  [writes {value}]"),
-            _ => format!("  [{text}]"),
-        },
         [Accessed { name: Some(_), text, .. }] => format!("  [{text}]"),
-        _ => String::new(),
+        // A reader could not tell which is which.
+        [_, _, ..] if source.is_none() => String::new(),
+        pieces => value_without_name(pieces),
     };
     let known = source.or(function);
     let notes = if source.is_some() { effects } else { acts };
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
     format!("{turns}{}{value}{notes}", known.unwrap_or_default()).trim().to_string()
+}
+
+/// What becomes of pieces of memory without names: of the only one, which could be the value of the line's expression, or of
+/// a few that are all read or all written, in the order in which that happens.
+fn value_without_name(pieces: &[Accessed]) -> String {
+    if pieces.iter().any(|piece| piece.name.is_some()) {
+        return String::new();
+    }
+    let all = |prefix: &str, verb: &str| {
+        let values: Option<Vec<&str>> = pieces.iter().map(|piece| piece.text.strip_prefix(prefix)).collect();
+        values.map(|values| format!("  [{verb} {}]", values.join(", ")))
+    };
+    match pieces {
+        [] => None,
+        [piece] if piece.text.is_empty() => None,
+        [piece] => {
+            all("is ", "reads").or_else(|| all("= ", "writes")).or(Some(format!("  [{}]", piece.text)))
+        }
+        pieces if pieces.len() <= PIECES_MAX => all("is ", "reads").or_else(|| all("= ", "writes")),
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
+/// The unlock of a lock of Rust's std that wakes a worker, if the group has only the wake-up: the release of the word came
+/// in a step before.
+fn unlock_before_wake(group: &Group, told: &[(usize, String)], names: &Names<'_>) -> Option<(usize, String)> {
+    if told.iter().any(|(_, text)| text.starts_with("unlocks")) {
+        return None;
+    }
+    group.moments.iter().enumerate().find_map(|(at, moment)| {
+        let Act::Object { kind: OpKind::FutexNotify, address, .. } = moment.act else { return None };
+        let lock = moment.lock.filter(|_| !moment.wakes.is_empty())?;
+        let name = names.objects.get(&lock.word_of(address, names.objects))?;
+        Some((at, format!("unlocks `{name}`")))
+    })
 }
 
 /// The text of an action.
@@ -293,7 +334,12 @@ fn accessed(group: &Group, names: &Names<'_>) -> Vec<Accessed> {
 fn of_lock(piece: &[(usize, &SharedAccess)], names: &Names<'_>) -> Option<Vec<Accessed>> {
     let name = names.objects.get(&piece[0].1.raw.address)?;
     // A compare-exchange that fails leaves the word as it is.
-    let changed = |access: &SharedAccess| access.raw.writes && access.raw.before != access.raw.after;
+    let changed = |access: &SharedAccess| {
+        let raw = &access.raw;
+        raw.writes
+            && raw.before != raw.after
+            && !access.word.is_some_and(|word| word.same_holders(raw.before, raw.after))
+    };
     let changes = piece.iter().filter(|(_, access)| changed(access)).map(|(at, access)| {
         let text = access.word?.change(access.raw.before?, access.raw.after?, name)?;
         Some(Accessed { name: Some(name.clone()), text, at: *at, of_lock: true, of_library: false })
@@ -393,6 +439,8 @@ fn number(value: u64, bytes: u32, encoding: Encoding) -> Option<String> {
         Encoding::Other => None,
         // Most such numbers are small negative ones.
         Encoding::Unknown if (-1_000_000..0).contains(&signed) && bytes >= 4 => Some(signed.to_string()),
+        // Two numbers or pointers that are written at once are more likely than one that is so large.
+        Encoding::Unknown if bytes == 8 && value > u32::MAX.into() => None,
         Encoding::Unknown => Some(value.to_string()),
     }
 }

@@ -49,17 +49,25 @@ pub fn ways(name: &str) -> &'static [Way] {
     WAYS.iter().find(|(names, _)| names.contains(&name)).map_or(&[], |(_, ways)| ways)
 }
 
-/// The answer to a call that is not to be served. A call that is to be short is made shorter.
-pub fn before(way: Option<Way>, call: &mut Call) -> Option<Answer> {
+/// Makes a call transfer half of the bytes that it would transfer. `reads`: how many it would read, which may be fewer than
+/// it has room for. Whether it is shorter now.
+pub fn shorten(call: &mut Call, reads: usize) -> bool {
+    let writes: usize = call.inputs.iter().map(Vec::len).sum();
+    call.room = half(reads.min(call.room as usize)) as u32;
+    call.inputs.iter_mut().for_each(|input| input.truncate(half(input.len())));
+    reads.max(writes) > 1
+}
+
+/// Half of a number of bytes, and not none.
+pub fn half(bytes: usize) -> usize {
+    bytes - bytes / 2
+}
+
+/// The answer to a call that is not to be served.
+pub fn before(way: Option<Way>) -> Option<Answer> {
     match way? {
         Error(error) => Some(Answer::error(error)),
-        Late(_) => None,
-        Short => {
-            let half = |length: usize| length - length / 2;
-            call.room = half(call.room as usize) as u32;
-            call.inputs.iter_mut().for_each(|input| input.truncate(half(input.len())));
-            None
-        }
+        Late(_) | Short => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Calls on descriptors and paths: reads them from guest memory as plain data, and writes the answer back.
 
-use super::{BadAddress, Guest, MODULE, aligned, failures, on_memory};
+use super::failures::{self, Way};
+use super::{BadAddress, Guest, MODULE, aligned, on_memory};
 use crate::machine::directories::Asked;
 use crate::machine::gate::settled;
 use crate::machine::guest_memory::GuestMemory;
@@ -19,6 +20,8 @@ const BUFFERS_MAX: u32 = 1024;
 /// Maximum number of bytes of a call, as in wasmtime.
 const BYTES_MAX: u64 = 128 << 20;
 const BUFFER_BYTES: u32 = 8;
+/// The argument of `fd_seek` for an offset from where the descriptor is.
+const WHENCE_CURRENT: u64 = 1;
 
 pub fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(rt::MODULE, rt::CALL, |mut guest: Guest, object: i32, site: i32| {
@@ -54,16 +57,24 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     let host = settled(guest);
     let failure = host.scheduler.running.map_or(0, |w| host.scheduler.runtime.take_failure(w)) as usize;
     let way = failure.checked_sub(1).and_then(|index| failures::ways(function.name).get(index).copied());
-    if let Some(way) = way {
-        host.scheduler.runtime.call_failed(way.told(function.name));
-    }
     let prepared = on_memory(guest, function.name, |memory, _, _| prepare(memory, function, arguments))?;
     let (call, targets) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Ok(error.0),
     };
     let mut call = call;
-    if let Some(answer) = failures::before(way, &mut call) {
+    let runtime = &mut guest.data_mut().scheduler.runtime;
+    // Of a file of the host, it is known when it was read.
+    let would_read =
+        if way == Some(Way::Short) && call.room > 0 { runtime.would_read(&call) } else { Some(0) };
+    let is_short = match (way, would_read) {
+        (Some(Way::Short), Some(reads)) => failures::shorten(&mut call, reads),
+        _ => false,
+    };
+    if let Some(way) = way.filter(|way| *way != Way::Short || is_short) {
+        runtime.call_failed(way.told(function.name));
+    }
+    if let Some(answer) = failures::before(way) {
         return Ok(answer.errno());
     }
     if guest.data().takes_call_stacks {
@@ -75,6 +86,10 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     let answer = match host.scheduler.runtime.file_call(running, &call) {
         Served::Here(answer) => answer,
         Served::ByHost(question) => match host.directories.ask(&question)? {
+            Asked::Answered(answer) if would_read.is_none() && answer.data.len() > 1 => {
+                host.scheduler.runtime.call_failed(Way::Short.told(function.name));
+                give_back_half(host, &question, answer)?
+            }
             Asked::Answered(answer) => host.scheduler.runtime.host_answered(&call, answer),
             Asked::Diverged => {
                 host.scheduler.outcome.get_or_insert(Outcome::Abandoned);
@@ -88,6 +103,18 @@ fn call(guest: &mut Guest, function: &'static FileCall, arguments: &[Val]) -> Re
     }
     on_memory(guest, function.name, |memory, _, _| deliver(memory, &answer, &targets))?;
     Ok(answer.errno())
+}
+
+/// Makes a read of a file of the host short that was not: returns half of what it read, and puts the descriptor back.
+fn give_back_half(host: &mut Host, read: &Call, answer: Answer) -> Result<Answer> {
+    let kept = failures::half(answer.data.len());
+    if read.function.name == "fd_read" {
+        let function = CALLS.iter().find(|call| call.name == "fd_seek").expect("it is a call on descriptors");
+        let back = (kept as i64 - answer.data.len() as i64) as u64;
+        let numbers = vec![read.number(0), back, WHENCE_CURRENT];
+        host.directories.ask(&Call { function, numbers, inputs: Vec::new(), room: 0 })?;
+    }
+    Ok(Answer::data(answer.data[..kept].to_vec()))
 }
 
 /// Reads the arguments. All that the answer needs is checked before anything happens.

@@ -69,9 +69,17 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
 fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
     let what = match bug.timeline.decisions.get(decisive.decision) {
         Some(Decision::Step { worker, kind, site }) => {
-            let place = site.and_then(|site| bug.timeline.places.get(&site));
-            let place = place.map_or(String::new(), |frames| format!(" in {}", frames::one_line(frames)));
-            format!("worker {worker}, {}{place}", kind.name())
+            let frames = site.and_then(|site| bug.timeline.places.get(&site));
+            match (frames, &bug.explanation.decisive_place) {
+                // What a library does there says less than where it was called.
+                (Some(frames), Some(place)) if frames::own(frames).next().is_none() => {
+                    format!("worker {worker} in {}", frames::one_line(std::slice::from_ref(place)))
+                }
+                (Some(frames), _) => {
+                    format!("worker {worker}, {} in {}", kind.name(), frames::one_line(frames))
+                }
+                (None, _) => format!("worker {worker}, {}", kind.name()),
+            }
         }
         Some(Decision::Timeout { worker }) => format!("the timeout of worker {worker}"),
         Some(Decision::Value { value, bound }) => chosen(decisive.meaning.as_ref(), *value, *bound),
@@ -95,7 +103,12 @@ fn instead(bug: &BugReport, passing: &PassingReport) -> String {
     let meaning = bug.explanation.decisive.as_ref().and_then(|decisive| decisive.meaning.as_ref());
     let passes = if passing.certain { "the same schedule passes" } else { "the same schedule can pass" };
     // The line of the decisive step is above, if there is one; otherwise the step is named here.
-    let unnamed = bug.explanation.decisive.is_none().then(|| format!("step {}", passing.step));
+    let at = passing
+        .place
+        .as_ref()
+        .and_then(frames::file_and_line)
+        .map_or(String::new(), |place| format!(" ({place})"));
+    let unnamed = bug.explanation.decisive.is_none().then(|| format!("step {}{at}", passing.step));
     let (it, first) = (unnamed.as_deref().unwrap_or("it"), if unnamed.is_none() { " first" } else { "" });
     let place = |word: &str| unnamed.as_ref().map_or(String::new(), |step| format!(" {word} {step}"));
     let how = match &passing.instead {

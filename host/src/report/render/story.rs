@@ -1,9 +1,9 @@
 //! The story of a bug: a column for each worker, or a list if columns would be too narrow.
 
 use super::style::Styles;
+use crate::report::frames;
 use crate::results::{Story, StoryRow};
 use std::fmt::Write;
-use std::path::Path;
 
 /// The width if there is no terminal.
 const WIDTH: usize = 110;
@@ -43,7 +43,7 @@ fn table(story: &Story, lane: usize, columns: usize, styles: Styles) -> String {
     for row in &story.rows {
         gap(&mut text, row);
         let before: String = (0..row.worker).map(|_| format!("{:<lane$}", ".")).collect();
-        let cell = cut(&row.text, columns - before.len());
+        let cell = cell(&row.text, columns - before.len());
         let line = format!("{}{:<columns$}  {}", head(row), before + &cell, short_place(row));
         let _ = writeln!(text, "{}", styled(line.trim_end(), row, styles));
         repeats(&mut text, row);
@@ -56,12 +56,14 @@ fn list(story: &Story, width: usize, styles: Styles) -> String {
     let mut text = String::new();
     let name =
         story.workers.iter().map(|worker| worker.name.chars().count()).max().unwrap_or_default().min(20);
+    let place = story.rows.iter().map(|row| short_place(row).chars().count()).max().unwrap_or_default();
+    let longest = story.rows.iter().map(|row| row.text.chars().count()).max().unwrap_or_default();
+    let rest = width.saturating_sub(HEAD + name + 2 + 2 + place).max(20).min(longest);
     for row in &story.rows {
         gap(&mut text, row);
-        let place = short_place(row);
         let worker = cut(&story.workers[row.worker].name, name);
-        let rest = width.saturating_sub(HEAD + name + 2 + 2 + place.chars().count()).max(20);
-        let line = format!("{}{worker:<name$}  {}  {place}", head(row), cut(&row.text, rest));
+        let line =
+            format!("{}{worker:<name$}  {:<rest$}  {}", head(row), cell(&row.text, rest), short_place(row));
         let _ = writeln!(text, "{}", styled(line.trim_end(), row, styles));
         repeats(&mut text, row);
     }
@@ -103,13 +105,18 @@ fn repeats(text: &mut String, row: &StoryRow) {
     }
 }
 
-/// `lib.rs:82`.
 fn short_place(row: &StoryRow) -> String {
-    let Some(place) = &row.place else { return String::new() };
-    let file = place.file.as_deref().and_then(|file| Path::new(file).file_name());
-    match (file, place.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
-        _ => String::new(),
+    row.place.as_ref().and_then(frames::file_and_line).unwrap_or_default()
+}
+
+/// A row's text in at most `columns` characters. The source is cut, and what the step did stays if half of the row is enough.
+fn cell(text: &str, columns: usize) -> String {
+    let result = ["  [", "  ("].iter().filter_map(|begins| text.find(begins)).min();
+    match result.map(|at| text.split_at(at)) {
+        Some((source, result)) if text.chars().count() > columns && result.chars().count() <= columns / 2 => {
+            cut(source, columns - result.chars().count()) + result
+        }
+        _ => cut(text, columns),
     }
 }
 
@@ -170,14 +177,14 @@ mod tests {
                 " !   19  .         let at = state.put_at % state.items.len();  [is 1]  lib.rs:54",
                 "         these 2 rows 5 times",
                 "    ...  7 more rows",
-                "     29  .         .         let at = state.put_at % state.items.len…  lib.rs:54",
+                "     29  .         .         let at = state.put_at % state.it…  [is 1]  lib.rs:54",
             ]
         );
         assert_eq!(
             lines(2, 60),
             [
-                "      9  reader 0  let at = state.put_at % state…  lib.rs:54",
-                " !   19  reader 1  let at = state.put_at % state…  lib.rs:54",
+                "      9  reader 0  let at = state.put_a…  [is 1]  lib.rs:54",
+                " !   19  reader 1  let at = state.put_a…  [is 1]  lib.rs:54",
                 "         these 2 rows 5 times",
             ]
         );

@@ -148,7 +148,11 @@ fn search_line(test: &TestReport, search: &SearchSummary) -> String {
     let estimate = search.estimate.filter(|estimate| *estimate > counts.executions as f64);
     let estimate =
         estimate.map_or(String::new(), |estimate| format!(" of perhaps {} in all", rounded(estimate)));
-    let mut ends = vec![format!("{} buggy", test.statistics.buggy)];
+    let mut ends = vec![format!(
+        "{} buggy{}",
+        test.statistics.buggy,
+        spinning(test.statistics.buggy, counts.executions)
+    )];
     ends.extend(some(counts.unfinished, "unfinished"));
     ends.extend(some(counts.abandoned, "more ended at an assumption"));
     ends.extend(some(counts.redundant, "cut off as explored elsewhere"));
@@ -160,6 +164,12 @@ fn search_line(test: &TestReport, search: &SearchSummary) -> String {
         ends.join(", "),
         steps_of_an_execution(search),
     )
+}
+
+/// What explains that more executions had a bug than were counted: those in which workers spin equal others, and count for
+/// their bugs alone.
+fn spinning(buggy: u64, executions: u64) -> &'static str {
+    if buggy > executions { ", with those in which workers spin" } else { "" }
 }
 
 /// The mean number of steps of all executions that were begun.
@@ -183,7 +193,8 @@ fn search_statistics(statistics: &Statistics, search: &SearchSummary) -> String 
         _ => line(format_args!("Explored {}.", counted(counts.executions, "execution"))),
     }
     if statistics.buggy > 0 {
-        line(format_args!("Found {} with a bug.", counted(statistics.buggy, "execution")));
+        let spinning = spinning(statistics.buggy, counts.executions);
+        line(format_args!("Found {} with a bug{spinning}.", counted(statistics.buggy, "execution")));
     }
     if counts.abandoned > 0 {
         line(format_args!(

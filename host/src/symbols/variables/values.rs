@@ -28,7 +28,12 @@ impl Variables {
         let own = |variable: &&Variable| {
             !variable.is_library && !variable.name.starts_with('<') && !variable.name.contains("{vtable")
         };
-        self.variables.values().filter(own).map(place)
+        self.whole().filter(own).map(place)
+    }
+
+    /// Variables that are not in pieces.
+    fn whole(&self) -> impl Iterator<Item = &Variable> {
+        self.variables.values().filter(|variable| variable.piece.is_none())
     }
 
     /// The place that an expression means in this memory.
@@ -49,8 +54,8 @@ impl Variables {
         let last = |v: &&Variable| {
             v.name.rsplit_once("::").is_some_and(|(_, name)| expression.strip_prefix(name).is_some_and(ends))
         };
-        let longest = self.variables.values().filter(named).max_by_key(|v| v.name.len());
-        let Some(variable) = longest.or_else(|| self.variables.values().find(last)) else {
+        let longest = self.whole().filter(named).max_by_key(|v| v.name.len());
+        let Some(variable) = longest.or_else(|| self.whole().find(last)) else {
             return Err(match self.variables.is_empty() {
                 true => "the module has no debug information that names variables: compile it with -g".into(),
                 false => format!("there is no global variable {expression}"),

@@ -8,7 +8,7 @@
 // exit: 0
 // run: --races bug -s dpor -- other
 // exit: 2
-// line: data-race: read of 1 byte at
+// line: data-race: read of `x`
 // run: --memory weak -i 3000 -- owner
 // exit: 0
 // run: --memory weak -s dfs --points atomic -- owner

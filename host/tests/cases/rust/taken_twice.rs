@@ -5,7 +5,7 @@
 //! line: locks `values` in step
 //! line: (taken_twice.rs:26) and again in step
 //! line: (taken_twice.rs:30), and in between worker
-//! line: locks `values` to read: if let Some(value) = self.values.read
+//! line: locks `values` to read: if let Some(value) = self.values.r
 //! run: --shrink-time 10 -- counted
 //! exit: 2
 //! line: panic: a ticket is sold twice

@@ -1,0 +1,201 @@
+//! Counts of the rounds of a loop of which only the first few can be told apart.
+//!
+//! A loop that waits may count its rounds without end, and yield from the seventh on: so does `Backoff` of Rust's std, with
+//! which its channels wait. No state of the program repeats then, and a search cannot see that the worker spins. But if such
+//! a count is only compared with constants, then all values above the largest of these have the same effect, and the count
+//! need not grow further. This argument needs nothing to be known of the program but its code. It ignores that a count
+//! becomes 0 again after 2^32 rounds, which no execution reaches.
+//!
+//! - [`round_counts`]: counts in locals, as optimised code has them. Each value that an increment can receive is a constant,
+//!   or comes from another increment of the same local; each use of what it makes is a comparison with a constant, or
+//!   another increment.
+//! - [`of_backoff`]: that of `Backoff` in a build without optimisation, which is in memory, by the function's name.
+
+use super::flow::{Flow, Place};
+use crate::code::{constant, sequences};
+use crate::names::is_one_of;
+use std::collections::{BTreeMap, BTreeSet};
+use walrus::ir::*;
+use walrus::{LocalFunction, LocalId};
+
+/// The largest constant that a count is compared with. A larger one is no bound that a search would reach.
+const LIMIT_MAX: i32 = 1_000;
+
+/// The function in which a round of a channel of std waits.
+const BACKOFF: &str = "std::sync::mpmc::utils::Backoff::spin_heavy";
+
+/// An increment of a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoundCount {
+    /// The addition.
+    pub add: Place,
+    /// All values from this one on have the same effect.
+    pub limit: i32,
+}
+
+/// The counts of a function in locals.
+pub fn round_counts(function: &LocalFunction) -> Vec<RoundCount> {
+    let candidates = candidates(function);
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let flow = Flow::of(function);
+    let waits = loops_that_wait(function, &flow);
+    let mut found = BTreeMap::new();
+    for (local, set) in candidates {
+        let waits = flow.loop_around(set.0).is_some_and(|around| waits.contains(&around));
+        if waits && !found.contains_key(&set) {
+            found.extend(count(function, &flow, local, set).into_iter().flatten());
+        }
+    }
+    found
+        .into_iter()
+        .map(|((sequence, index), limit)| RoundCount { add: (sequence, index - 1), limit })
+        .collect()
+}
+
+/// The count of [`BACKOFF`], if this function is it, in a build without optimisation.
+pub fn of_backoff(function: &LocalFunction, name: &str) -> Option<RoundCount> {
+    if !is_one_of(name, &[BACKOFF]) {
+        return None;
+    }
+    let (mut limits, mut adds) = (Vec::new(), Vec::new());
+    for sequence in sequences(function) {
+        let instrs: Vec<&Instr> = function.block(sequence).instrs.iter().map(|(instr, _)| instr).collect();
+        for (index, window) in instrs.windows(3).enumerate() {
+            // An older std asks a function for the count.
+            let [Instr::Load(_) | Instr::Call(_), value, Instr::Binop(Binop { op })] = window else {
+                continue;
+            };
+            match (constant(value), op) {
+                (Some(1), BinaryOp::I32Add) => adds.push((sequence, index + 2)),
+                (Some(constant), op) => limits.extend(alike_from(*op, constant)),
+                (None, _) => {}
+            }
+        }
+    }
+    match (&limits[..], &adds[..]) {
+        ([limit], [add]) => Some(RoundCount { add: *add, limit: *limit }),
+        _ => None,
+    }
+}
+
+/// The assignments of locals that are increased by a constant.
+fn candidates(function: &LocalFunction) -> Vec<(LocalId, Place)> {
+    let mut found = Vec::new();
+    for sequence in sequences(function) {
+        let instrs = &function.block(sequence).instrs;
+        for index in 0..instrs.len() {
+            let get = |index: usize| instrs.get(index).map(|(instr, _)| instr);
+            if let Some((local, set)) = increment(get, index) {
+                found.push((local, (sequence, set)));
+            }
+        }
+    }
+    found
+}
+
+/// If a local is read at an index and increased by a constant: the local, and the index of its assignment.
+fn increment<'a>(instr: impl Fn(usize) -> Option<&'a Instr>, index: usize) -> Option<(LocalId, usize)> {
+    let Instr::LocalGet(LocalGet { local }) = instr(index)? else { return None };
+    let by = constant(instr(index + 1)?)?;
+    let adds = matches!(instr(index + 2)?, Instr::Binop(Binop { op: BinaryOp::I32Add }));
+    let assigned = match instr(index + 3)? {
+        Instr::LocalSet(LocalSet { local }) | Instr::LocalTee(LocalTee { local }) => local,
+        _ => return None,
+    };
+    (adds && assigned == local && (1..=LIMIT_MAX).contains(&by)).then_some((*local, index + 3))
+}
+
+/// The loops in which something atomic happens, as it does where one waits for another worker.
+fn loops_that_wait(function: &LocalFunction, flow: &Flow) -> BTreeSet<InstrSeqId> {
+    let mut found = BTreeSet::new();
+    for sequence in sequences(function) {
+        if function.block(sequence).instrs.iter().any(|(instr, _)| is_atomic(instr)) {
+            let mut around = flow.loop_around(sequence);
+            while let Some(outer) = around.filter(|outer| found.insert(*outer)) {
+                around = flow.outer_loop(outer);
+            }
+        }
+    }
+    found
+}
+
+/// What a place that reads a count does with it.
+enum Use {
+    /// Compares it with a constant: values from this one on are alike.
+    Compare(i32),
+    /// Increases it; and may compare what it assigns.
+    Increment(Place, Option<i32>),
+}
+
+/// The increments that belong to the same count as one, each with the limit of all; `None` if values above a limit can be
+/// told apart.
+fn count(function: &LocalFunction, flow: &Flow, local: LocalId, first: Place) -> Option<Vec<(Place, i32)>> {
+    let mut limit = 0;
+    let (mut increments, mut todo) = (BTreeSet::from([first]), vec![first]);
+    while let Some((sequence, index)) = todo.pop() {
+        for place in flow.uses(local, (sequence, index + 1))? {
+            match what_for(flow, place)? {
+                Use::Compare(alike) => limit = limit.max(alike),
+                Use::Increment(set, alike) => {
+                    limit = limit.max(alike.unwrap_or(0));
+                    if increments.insert(set) {
+                        todo.push(set);
+                    }
+                }
+            }
+        }
+    }
+    // A count may start from small constants alone.
+    let entry = (!function.args.contains(&local)).then_some(0);
+    let starts = flow.assignments(local).into_iter().filter(|set| !increments.contains(set));
+    let starts = starts.map(|(sequence, index)| {
+        let before = index.checked_sub(1).and_then(|before| flow.instr((sequence, before)));
+        ((sequence, index + 1), before.and_then(constant))
+    });
+    for (from, value) in starts.chain([(flow.entry(), entry)]) {
+        let uses = flow.uses(local, from)?;
+        let counts = |place: &Place| matches!(what_for(flow, *place), Some(Use::Increment(set, _)) if increments.contains(&set));
+        if uses.iter().any(counts) && !value.is_some_and(|value| (0..=LIMIT_MAX).contains(&value)) {
+            return None;
+        }
+    }
+    (limit > 0).then(|| increments.into_iter().map(|place| (place, limit)).collect())
+}
+
+fn what_for(flow: &Flow, (sequence, index): Place) -> Option<Use> {
+    let instr = |index| flow.instr((sequence, index));
+    if let Some((_, set)) = increment(instr, index) {
+        let keeps = matches!(instr(set), Some(Instr::LocalTee(_)));
+        let compared = if keeps { Some(compared(instr, set)?) } else { None };
+        return Some(Use::Increment((sequence, set), compared));
+    }
+    compared(instr, index).map(Use::Compare)
+}
+
+/// If the value of the instruction at an index is compared with a constant: the value from which on all have the same
+/// result.
+fn compared<'a>(instr: impl Fn(usize) -> Option<&'a Instr>, index: usize) -> Option<i32> {
+    let Instr::Binop(Binop { op }) = instr(index + 2)? else { return None };
+    alike_from(*op, constant(instr(index + 1)?)?)
+}
+
+/// The value, at least 0, from which on all have the same result in a comparison with a constant on the right.
+fn alike_from(op: BinaryOp, constant: i32) -> Option<i32> {
+    use BinaryOp::*;
+    let alike = match op {
+        I32LtS | I32LtU | I32GeS | I32GeU => constant,
+        I32Eq | I32Ne | I32GtS | I32GtU | I32LeS | I32LeU => constant + 1,
+        _ => return None,
+    };
+    (0..=LIMIT_MAX).contains(&constant).then_some(alike)
+}
+
+fn is_atomic(instr: &Instr) -> bool {
+    match instr {
+        Instr::Load(i) => i.kind.atomic(),
+        Instr::AtomicRmw(_) | Instr::Cmpxchg(_) => true,
+        _ => false,
+    }
+}
