@@ -199,3 +199,92 @@ fn is_atomic(instr: &Instr) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{RoundCount, round_counts};
+
+    /// The limits of the counts of a function that waits for a flag. `body`: a round; `end`: what comes after the loop.
+    fn limits(body: &str, end: &str) -> Vec<i32> {
+        let text = format!(
+            "(module (memory 1) (func (param $flag i32) (result i32) (local $n i32) (local $m i32)
+               (local.set $n (i32.const 0))
+               (block $out
+                 (loop $again {body} (br_if $again (i32.eqz (i32.atomic.load (local.get $flag))))))
+               {end}))"
+        );
+        let module = walrus::Module::from_buffer(&wat::parse_str(text).unwrap()).unwrap();
+        let (_, function) = module.funcs.iter_local().next().unwrap();
+        round_counts(function).into_iter().map(|RoundCount { limit, .. }| limit).collect()
+    }
+
+    const COUNT: &str = "(local.set $n (i32.add (local.get $n) (i32.const 1)))";
+
+    fn compare(op: &str, constant: i32) -> String {
+        format!("(br_if $out (i32.{op} (local.get $n) (i32.const {constant})))")
+    }
+
+    #[test]
+    fn counts_that_are_only_compared_have_a_limit() {
+        for (op, constant, limit) in
+            [("ge_u", 7, 7), ("lt_s", 7, 7), ("gt_u", 6, 7), ("le_s", 6, 7), ("eq", 3, 4), ("ne", 3, 4)]
+        {
+            assert_eq!(limits(&(compare(op, constant) + COUNT), "i32.const 0"), [limit], "{op}");
+        }
+        // Two increments and two comparisons are of one count.
+        let body = [&compare("gt_u", 2), COUNT, &compare("lt_u", 9), COUNT].concat();
+        assert_eq!(limits(&body, "i32.const 0"), [9, 9]);
+        // What the local holds later is another value.
+        let end = "(local.set $n (i32.const 5)) (local.get $n)";
+        assert_eq!(limits(&(compare("ge_u", 7) + COUNT), end), [7]);
+        let tee =
+            "(br_if $out (i32.gt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 3)))";
+        assert_eq!(limits(tee, "i32.const 0"), [4]);
+    }
+
+    #[test]
+    fn counts_that_somebody_sees_have_none() {
+        let compared = compare("ge_u", 7) + COUNT;
+        for (what, body, end) in [
+            ("is returned", &compared[..], "(local.get $n)"),
+            ("is never compared", COUNT, "i32.const 0"),
+            ("is stored", &format!("{compared} (i32.store (i32.const 0) (local.get $n))"), "i32.const 0"),
+            ("is copied", &format!("{compared} (local.set $m (local.get $n))"), "(local.get $m)"),
+            ("starts anywhere", &format!("(local.set $n (local.get $flag)) {compared}"), "i32.const 0"),
+            ("starts below 0", &format!("(local.set $n (i32.const -9)) {compared}"), "i32.const 0"),
+            (
+                "goes down, too",
+                &format!("{compared} (local.set $n (i32.sub (local.get $n) (i32.const 1)))"),
+                "i32.const 0",
+            ),
+            (
+                "is compared with what varies",
+                &format!("(br_if $out (i32.eq (local.get $n) (local.get $flag))) {compared}"),
+                "i32.const 0",
+            ),
+            ("is compared with a negative number", &(compare("lt_s", -1) + COUNT), "i32.const 0"),
+            (
+                "is kept on the stack",
+                &format!(
+                    "(drop (i32.const 1)) (i32.store (i32.const 0) (local.tee $n (i32.add (local.get $n) (i32.const 1)))) {}",
+                    compare("ge_u", 7)
+                ),
+                "i32.const 0",
+            ),
+        ] {
+            assert_eq!(limits(body, end), [0; 0], "a count that {what}");
+        }
+    }
+
+    /// A loop that waits for nobody has an end of its own.
+    #[test]
+    fn loops_without_atomics_are_left_alone() {
+        let text = "(module (memory 1) (func (local $n i32)
+             (loop $again
+               (local.set $n (i32.add (local.get $n) (i32.const 1)))
+               (br_if $again (i32.lt_u (local.get $n) (i32.const 5))))))";
+        let module = walrus::Module::from_buffer(&wat::parse_str(text).unwrap()).unwrap();
+        let (_, function) = module.funcs.iter_local().next().unwrap();
+        assert_eq!(round_counts(function), []);
+    }
+}
