@@ -135,7 +135,10 @@ impl Teller {
         }
         if let Some(at) = bug.worker.and_then(|worker| {
             let (_, line) = places.own(&execution.machine().stack(worker))?;
-            last_access(&moments, worker, &line)
+            let counts = |address| {
+                runtime.heap.block_around(address).is_some() || variables.at(address.into(), 1).is_some()
+            };
+            last_access(&moments, worker, &line, &counts)
         }) {
             moments[at].weight = Weight::Subject;
         }
@@ -346,10 +349,18 @@ fn table(
     (lanes, rows)
 }
 
-/// The last access of memory of a worker in its failing line: what it found there is a part of the bug.
-fn last_access(moments: &[Moment], worker: WorkerId, line: &SourceFrame) -> Option<usize> {
+/// The last access of memory of a worker in its failing line: what it found there is a part of the bug. `counts`: whether
+/// the memory at an address is a variable or in a block, and not a local variable.
+fn last_access(
+    moments: &[Moment],
+    worker: WorkerId,
+    line: &SourceFrame,
+    counts: &dyn Fn(u32) -> bool,
+) -> Option<usize> {
     let here = |moment: &Moment| moment.line.as_ref().is_some_and(|other| is_same_line(other, line));
-    let accesses = |moment: &Moment| !moment.is_after && !moment.accesses.is_empty();
+    let accesses = |moment: &Moment| {
+        !moment.is_after && moment.accesses.iter().any(|access| counts(access.raw.address as u32))
+    };
     moments.iter().rposition(|moment| moment.worker == worker && accesses(moment) && here(moment))
 }
 
