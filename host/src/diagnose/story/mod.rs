@@ -13,8 +13,8 @@
 //!   reads in a passing schedule; `looks`: what a worker that waits for ever saw before somebody changed it.
 //! - `holders`: which workers hold what others wait for; `within`: workers that wait for something of a library.
 //! - `history`: all steps, and happens-before between them.
-//! - `objects`: names of sync objects, also from their `receivers` in the source; `words`: the texts of rows; `racing`: the words
-//!   of data races.
+//! - `objects`: names of sync objects, also from their `receivers` in the source; `cxx` reads the names of C++'s functions.
+//! - `words`: the texts of rows; `racing`: the words of data races.
 //!
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
 

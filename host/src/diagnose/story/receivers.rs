@@ -1,8 +1,9 @@
 //! Names of sync objects from calls in the source: `changed` for `self.changed.notify_one()`.
 //!
 //! A name is used if every place that gives a name for the object gives the same one. Objects with the same name, such as a
-//! field of several structures, have numbers: `lock#1`, `lock#2`. The text at a place is read as a call only if it contains the called function at the column that debug information
-//! gives, so a file that was edited later gives no names.
+//! field of several structures, have numbers in the order in which they are used: `lock#1`, `lock#2`. The text at a place is
+//! read as a call only if it contains the called function at the column that debug information gives, so a file that was
+//! edited later gives no names.
 
 use super::cxx;
 use super::moment::{Act, Moment};
@@ -35,6 +36,7 @@ pub fn names(
     });
     let objects: BTreeSet<u64> = objects.collect();
     let mut said: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    let mut used: Vec<u64> = Vec::new();
     // The second half of a wait is called on the condvar, but its object is the mutex.
     let calls = |step: &&RawStep| is_object(step.operation.kind) && step.operation.kind != OpKind::Relock;
     let calls = recording.steps.iter().filter(calls).map(|step| {
@@ -59,6 +61,7 @@ pub fn names(
         let Some(text) = sources.line(file, line) else { continue };
         if let Some(name) = receiver(&before, text, at, &callee) {
             said.entry(address).or_default().insert(name);
+            used.push(address);
         }
     }
     let with_counter = |address: &u64| said.contains_key(&(address + WORD_BYTES));
@@ -72,18 +75,19 @@ pub fn names(
     for (address, names) in &said {
         names.iter().for_each(|name| named.entry(name).or_default().push(*address));
     }
-    let of = |(name, addresses): (&&String, &Vec<u64>)| numbered(name, addresses, &said);
-    named.iter().flat_map(of).collect()
+    let agreed = |(_, addresses): &(&&String, &Vec<u64>)| addresses.iter().all(|at| said[at].len() == 1);
+    named.iter().filter(agreed).flat_map(|(name, addresses)| numbered(name, addresses, &used)).collect()
 }
 
-/// The names of the objects that places give one name: with numbers if they are several, none if places do not agree.
-fn numbered(name: &str, addresses: &[u64], said: &BTreeMap<u64, BTreeSet<String>>) -> Vec<(u64, String)> {
-    let agree = addresses.iter().all(|address| said[address].len() == 1);
+/// The names of all objects that places give this name, with numbers if they are several; none if they are many. `used`:
+/// objects in the order in which they are used.
+fn numbered(name: &str, addresses: &[u64], used: &[u64]) -> Vec<(u64, String)> {
     // The words of an rwlock are one object.
-    let objects: Vec<&[u64]> = addresses.chunk_by(|a, b| *b <= a + WORD_BYTES).collect();
-    if !agree || objects.len() > NUMBERED_MAX {
+    let mut objects: Vec<&[u64]> = addresses.chunk_by(|a, b| *b <= a + WORD_BYTES).collect();
+    if objects.len() > NUMBERED_MAX {
         return Vec::new();
     }
+    objects.sort_by_key(|words| used.iter().position(|at| words.contains(at)));
     let several = objects.len() > 1;
     let names = objects.into_iter().enumerate().flat_map(|(at, words)| {
         let name = if several { format!("{name}#{}", at + 1) } else { name.to_string() };
