@@ -240,13 +240,12 @@ impl Facts<'_> {
     fn empty_semaphore(&self, id: WorkerId) -> Option<String> {
         let place =
             self.runtime.worker(id).request.wants().filter(|place| place.class == Class::Semaphore)?;
-        let is = |moment: &&Moment, wanted: OpKind| matches!(moment.act, Act::Object { kind, address, .. } if kind == wanted && address == u64::from(place.address));
-        let adds = self.moments.iter().filter(|moment| is(moment, OpKind::SemaphorePost)).count();
-        let (name, object) = (self.name(id), self.object(place));
-        Some(match adds {
-            0 => format!("{name} waits for {object}, to which nobody adds in this schedule"),
-            _ => format!("{name} waits for {object}, which is 0, and nobody is left to add to it"),
-        })
+        let adds = |moment: &Moment| matches!(moment.act, Act::Object { kind: OpKind::SemaphorePost, address, .. } if address == u64::from(place.address));
+        let in_vain = match self.moments.iter().any(adds) {
+            false => "to which nobody adds in this schedule",
+            true => "which is 0, and nobody is left to add to it",
+        };
+        Some(format!("{} waits for {}, {in_vain}", self.name(id), self.object(place)))
     }
 
     /// The clause on a worker that waits for a lock, and on who holds it.

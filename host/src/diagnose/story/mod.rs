@@ -127,21 +127,12 @@ impl Teller {
         let runtime = execution.runtime();
         let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
         let looks: Vec<Look> = stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect();
-        for at in looks.iter().flat_map(|look| [look.look, look.change]) {
-            moments[at].weight = Weight::Subject;
-        }
-        for moment in moments.iter_mut().filter(|moment| Some(moment.step) == decisive && !moment.is_after) {
-            moment.weight = Weight::Subject;
-        }
-        if let Some(at) = bug.worker.and_then(|worker| {
-            let (_, line) = places.own(&execution.machine().stack(worker))?;
-            let counts = |address| {
-                runtime.heap.block_around(address).is_some() || variables.at(address.into(), 1).is_some()
-            };
-            last_access(&moments, worker, &line, &counts)
-        }) {
-            moments[at].weight = Weight::Subject;
-        }
+        let failing = bug.worker.and_then(|id| Some((id, places.own(&execution.machine().stack(id))?.1)));
+        let is_shared = |address| {
+            runtime.heap.block_around(address).is_some() || variables.at(address.into(), 1).is_some()
+        };
+        let last = failing.and_then(|(worker, line)| last_access(&moments, worker, &line, &is_shared));
+        weigh(&mut moments, &looks, decisive, last);
         let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
         let name = |id| name(runtime, id);
         if let Some(passing) = &mut found.explanation.passing {
@@ -349,17 +340,28 @@ fn table(
     (lanes, rows)
 }
 
-/// The last access of memory of a worker in its failing line: what it found there is a part of the bug. `counts`: whether
+/// Makes moments a subject of the story that it must not leave out: looks of workers that wait for ever and what changes
+/// afterwards, the decisive step, and the access with this index.
+fn weigh(moments: &mut [Moment], looks: &[Look], decisive: Option<u64>, access: Option<usize>) {
+    for at in looks.iter().flat_map(|look| [look.look, look.change]).chain(access) {
+        moments[at].weight = Weight::Subject;
+    }
+    for moment in moments.iter_mut().filter(|moment| Some(moment.step) == decisive && !moment.is_after) {
+        moment.weight = Weight::Subject;
+    }
+}
+
+/// The last access of memory of a worker in its failing line: what it found there is a part of the bug. `is_shared`: whether
 /// the memory at an address is a variable or in a block, and not a local variable.
 fn last_access(
     moments: &[Moment],
     worker: WorkerId,
     line: &SourceFrame,
-    counts: &dyn Fn(u32) -> bool,
+    is_shared: &dyn Fn(u32) -> bool,
 ) -> Option<usize> {
     let here = |moment: &Moment| moment.line.as_ref().is_some_and(|other| is_same_line(other, line));
     let accesses = |moment: &Moment| {
-        !moment.is_after && moment.accesses.iter().any(|access| counts(access.raw.address as u32))
+        !moment.is_after && moment.accesses.iter().any(|access| is_shared(access.raw.address as u32))
     };
     moments.iter().rposition(|moment| moment.worker == worker && accesses(moment) && here(moment))
 }
