@@ -41,7 +41,7 @@ impl<'a> Flow<'a> {
                 };
                 let mut catches = nested[&sequence].catches.clone();
                 if let Instr::TryTable(i) = instr {
-                    catches.extend(i.catches.iter().map(|catch| label(catch)));
+                    catches.extend(i.catches.iter().map(label));
                 }
                 for inner in inner {
                     let catches = catches.clone();
