@@ -177,14 +177,14 @@ mod tests {
                 " !   19  .         let at = state.put_at % state.items.len();  [is 1]  lib.rs:54",
                 "         these 2 rows 5 times",
                 "    ...  7 more rows",
-                "     29  .         .         let at = state.put_at % state.it…  [is 1]  lib.rs:54",
+                "     29  .         .         let at = state.put_at % state.i…  [is 1]  lib.rs:54",
             ]
         );
         assert_eq!(
             lines(2, 60),
             [
-                "      9  reader 0  let at = state.put_a…  [is 1]  lib.rs:54",
-                " !   19  reader 1  let at = state.put_a…  [is 1]  lib.rs:54",
+                "      9  reader 0  let at = state.put_at…  [is 1]  lib.rs:54",
+                " !   19  reader 1  let at = state.put_at…  [is 1]  lib.rs:54",
                 "         these 2 rows 5 times",
             ]
         );
