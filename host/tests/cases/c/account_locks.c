@@ -1,6 +1,6 @@
 // Locks that are a field of several blocks have numbers.
 // flags: -g -O1
-// run:
+// run: -i 10000
 // exit: 2
 // line: why: worker 0.0 waits for `lock#2`, worker 0.1 waits for `lock#1`, and each of these is held by the next one
 // line: waits to lock the mutex `lock#1` in a block of 28 bytes that is allocated at account_locks.c:

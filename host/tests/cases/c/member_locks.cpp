@@ -3,9 +3,6 @@
 // run: -- circle
 // exit: 2
 // line: why: worker 0.0 waits for `entries_`, worker 0.1 waits for `balance_`, and each of these is held by the next one
-// line: decisive: step
-// line: (member_locks.cpp:
-// absent: libcxx.cpp:
 // run: -- condvar
 // exit: 2
 // line: waits for `filled_`, which is never notified in this schedule

@@ -1,6 +1,6 @@
 // What one function has checked under a lock is no longer so when another one takes it again: the function that calls both
 // takes it twice.
-// run:
+// run: -i 10000
 // exit: 2
 // line: locks `items` in step
 // line: (`has_room`, checked_before.rs:
