@@ -15,6 +15,7 @@
 //! With weak memory, a round may load another store than the one before, so each keeps its points.
 
 use super::access::access;
+use super::flow::Place;
 use crate::names::is_one_of;
 use coyote_abi::OpKind;
 use std::collections::BTreeSet;
@@ -42,9 +43,6 @@ const LOADS_OF_STD: usize = 1;
 
 /// The most loads that a round of a lock of musl has: of its state, and whether others wait.
 const LOADS_OF_MUSL: usize = 2;
-
-/// The place of an instruction: its sequence, and its index there.
-pub type Place = (InstrSeqId, usize);
 
 /// A loop whose rounds load a lock's state.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -72,11 +72,10 @@ impl<'a> Flow<'a> {
 
     /// The places that assign a local.
     pub fn assignments(&self, local: LocalId) -> Vec<Place> {
-        let assigns = |instr: &Instr| matches!(instr, Instr::LocalSet(LocalSet { local: l }) | Instr::LocalTee(LocalTee { local: l }) if *l == local);
         let instrs = |sequence: InstrSeqId| self.function.block(sequence).instrs.iter().enumerate();
         let all = sequences(self.function).into_iter();
         all.flat_map(|sequence| instrs(sequence).map(move |(index, (instr, _))| ((sequence, index), instr)))
-            .filter(|(_, instr)| assigns(instr))
+            .filter(|(_, instr)| assigned(instr) == Some(local))
             .map(|(place, _)| place)
             .collect()
     }
@@ -134,11 +133,7 @@ impl<'a> Flow<'a> {
                     uses.insert(place);
                 }
                 // An exception does not come from here.
-                Some(Instr::LocalSet(LocalSet { local: l }) | Instr::LocalTee(LocalTee { local: l }))
-                    if *l == local =>
-                {
-                    continue;
-                }
+                Some(instr) if assigned(instr) == Some(local) => continue,
                 _ => {}
             }
             self.add_next(place, &mut todo)?;
@@ -149,6 +144,14 @@ impl<'a> Flow<'a> {
     /// The first place of the function.
     pub fn entry(&self) -> Place {
         (self.function.entry_block(), 0)
+    }
+}
+
+/// The local that an instruction assigns.
+pub fn assigned(instr: &Instr) -> Option<LocalId> {
+    match instr {
+        Instr::LocalSet(LocalSet { local }) | Instr::LocalTee(LocalTee { local }) => Some(*local),
+        _ => None,
     }
 }
 

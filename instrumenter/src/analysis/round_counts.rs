@@ -11,7 +11,7 @@
 //!   another increment.
 //! - [`of_backoff`]: that of `Backoff` in a build without optimisation, which is in memory, by the function's name.
 
-use super::flow::{Flow, Place};
+use super::flow::{Flow, Place, assigned};
 use crate::code::{constant, sequences};
 use crate::names::is_one_of;
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,16 +95,17 @@ fn candidates(function: &LocalFunction) -> Vec<(LocalId, Place)> {
     found
 }
 
+/// The instructions of an increment before its assignment.
+const INCREMENT: usize = 3;
+
 /// If a local is read at an index and increased by a constant: the local, and the index of its assignment.
 fn increment<'a>(instr: impl Fn(usize) -> Option<&'a Instr>, index: usize) -> Option<(LocalId, usize)> {
     let Instr::LocalGet(LocalGet { local }) = instr(index)? else { return None };
     let by = constant(instr(index + 1)?)?;
     let adds = matches!(instr(index + 2)?, Instr::Binop(Binop { op: BinaryOp::I32Add }));
-    let assigned = match instr(index + 3)? {
-        Instr::LocalSet(LocalSet { local }) | Instr::LocalTee(LocalTee { local }) => local,
-        _ => return None,
-    };
-    (adds && assigned == local && (1..=LIMIT_MAX).contains(&by)).then_some((*local, index + 3))
+    let set = index + INCREMENT;
+    let is_count = adds && assigned(instr(set)?) == Some(*local) && (1..=LIMIT_MAX).contains(&by);
+    is_count.then_some((*local, set))
 }
 
 /// The loops in which something atomic happens, as it does where one waits for another worker.
@@ -133,16 +134,16 @@ enum Use {
 /// told apart.
 fn count(function: &LocalFunction, flow: &Flow, local: LocalId, first: Place) -> Option<Vec<(Place, i32)>> {
     let mut limit = 0;
-    let (mut increments, mut todo) = (BTreeSet::from([first]), vec![first]);
-    while let Some((sequence, index)) = todo.pop() {
-        for place in flow.uses(local, (sequence, index + 1))? {
-            match what_for(flow, place)? {
-                Use::Compare(alike) => limit = limit.max(alike),
-                Use::Increment(set, alike) => {
-                    limit = limit.max(alike.unwrap_or(0));
-                    if increments.insert(set) {
-                        todo.push(set);
-                    }
+    let mut increments = BTreeSet::new();
+    // The first one counts as a use, too: what a `local.tee` leaves on the stack must be compared.
+    let mut todo = vec![(first.0, first.1 - INCREMENT)];
+    while let Some(place) = todo.pop() {
+        match what_for(flow, place)? {
+            Use::Compare(alike) => limit = limit.max(alike),
+            Use::Increment(set, alike) => {
+                limit = limit.max(alike.unwrap_or(0));
+                if increments.insert(set) {
+                    todo.extend(flow.uses(local, (set.0, set.1 + 1))?);
                 }
             }
         }
@@ -260,6 +261,14 @@ mod tests {
             (
                 "is compared with what varies",
                 &format!("(br_if $out (i32.eq (local.get $n) (local.get $flag))) {compared}"),
+                "i32.const 0",
+            ),
+            (
+                "is kept on the stack, and begins anew in each round",
+                &format!(
+                    "(local.set $n (i32.const 10)) (i32.store (i32.const 0) (local.tee $n (i32.add (local.get $n) (i32.const 1)))) {}",
+                    compare("ge_u", 7)
+                ),
                 "i32.const 0",
             ),
             ("is compared with a negative number", &(compare("lt_s", -1) + COUNT), "i32.const 0"),
