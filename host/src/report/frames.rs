@@ -2,7 +2,6 @@
 
 use crate::symbols::{SourceFrame, Symbols, is_library, library_file, without_generics};
 use coyote_instrumenter::Location;
-use std::path::Path;
 
 /// The maximum number of frames of a stack that are shown.
 const FRAMES_MAX: usize = 20;
@@ -61,12 +60,6 @@ pub fn stack(stack: &[Location], symbols: &Symbols) -> Vec<String> {
 pub fn one_line(frames: &[SourceFrame]) -> String {
     let frame = own(frames).find(|f| f.line.is_some()).or_else(|| own(frames).next()).or(frames.last());
     frame.map_or_else(String::new, line)
-}
-
-/// A place as rows of stories have it, without a path: `lib.rs:82`. `None` if its line is not known.
-pub fn file_and_line(place: &SourceFrame) -> Option<String> {
-    let file = Path::new(place.file.as_deref()?).file_name()?;
-    Some(format!("{}:{}", file.to_string_lossy(), place.line?))
 }
 
 /// The maximum number of callers in a path.

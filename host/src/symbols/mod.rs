@@ -58,6 +58,14 @@ pub struct SourceFrame {
     pub column: Option<u32>,
 }
 
+impl SourceFrame {
+    /// Its place without a path: `lib.rs:82`. `None` if the file or the line is not known.
+    pub fn file_and_line(&self) -> Option<String> {
+        let file = Path::new(self.file.as_deref()?).file_name()?;
+        Some(format!("{}:{}", file.to_string_lossy(), self.line?))
+    }
+}
+
 /// `function at file:line:column`, as far as known: editors and terminals link that.
 impl fmt::Display for SourceFrame {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

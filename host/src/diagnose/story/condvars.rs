@@ -9,14 +9,17 @@ use coyote_strategies::OpKind;
 
 /// Whether code is within a wait for a condvar, and for nothing else.
 pub fn is_wait(frames: &[SourceFrame]) -> bool {
-    let waits = |frame| method_of(frame, CONDVAR).is_some_and(|method| WAITS.contains(&method));
-    LockWord::of(frames).is_none() && frames.iter().any(waits)
+    LockWord::of(frames).is_none() && is_within_wait(frames)
 }
 
 /// Whether code takes the mutex again with which a wait for a condvar ends.
 pub fn is_wait_of_mutex(frames: &[SourceFrame]) -> bool {
+    LockWord::of(frames).is_some() && is_within_wait(frames)
+}
+
+fn is_within_wait(frames: &[SourceFrame]) -> bool {
     let waits = |frame| method_of(frame, CONDVAR).is_some_and(|method| WAITS.contains(&method));
-    LockWord::of(frames).is_some() && frames.iter().any(waits)
+    frames.iter().any(waits)
 }
 
 const CONDVAR: &str = "::condvar::futex::Condvar";

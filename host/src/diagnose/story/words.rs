@@ -9,7 +9,6 @@ use crate::runtime::other_order;
 use crate::symbols::{Encoding, MemoryName, SourceFrame};
 use coyote_strategies::{Class, OpKind, WorkerId};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The most pieces of memory without names whose values a row shows.
 const PIECES_MAX: usize = 2;
@@ -46,11 +45,7 @@ impl Names<'_> {
 
 /// `lib.rs:82`.
 pub fn place(frame: &SourceFrame) -> String {
-    let file = frame.file.as_deref().and_then(|file| Path::new(file).file_name());
-    match (file, frame.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", file.to_string_lossy()),
-        _ => super::short_name(&frame.function),
-    }
+    frame.file_and_line().unwrap_or_else(|| super::short_name(&frame.function))
 }
 
 /// ` (lib.rs:82)`, or nothing.

@@ -6,6 +6,7 @@ use crate::report::frames;
 use crate::report::model::{BugReport, PassingReport};
 use crate::results::{Decisive, Instead, Meaning, Rate, Shrinking};
 use crate::runtime::{FaultClass, other_order};
+use crate::symbols::SourceFrame;
 use crate::trace::Decision;
 use std::fmt::Write;
 use std::path::Path;
@@ -106,7 +107,7 @@ fn instead(bug: &BugReport, passing: &PassingReport) -> String {
     let at = passing
         .place
         .as_ref()
-        .and_then(frames::file_and_line)
+        .and_then(SourceFrame::file_and_line)
         .map_or(String::new(), |place| format!(" ({place})"));
     let unnamed = bug.explanation.decisive.is_none().then(|| format!("step {}{at}", passing.step));
     let (it, first) = (unnamed.as_deref().unwrap_or("it"), if unnamed.is_none() { " first" } else { "" });

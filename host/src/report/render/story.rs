@@ -1,8 +1,8 @@
 //! The story of a bug: a column for each worker, or a list if columns would be too narrow.
 
 use super::style::Styles;
-use crate::report::frames;
 use crate::results::{Story, StoryRow};
+use crate::symbols::SourceFrame;
 use std::fmt::Write;
 
 /// The width if there is no terminal.
@@ -106,7 +106,7 @@ fn repeats(text: &mut String, row: &StoryRow) {
 }
 
 fn short_place(row: &StoryRow) -> String {
-    row.place.as_ref().and_then(frames::file_and_line).unwrap_or_default()
+    row.place.as_ref().and_then(SourceFrame::file_and_line).unwrap_or_default()
 }
 
 /// A row's text in at most `columns` characters. The source is cut, and what the step did stays if half of the row is enough.
@@ -133,7 +133,6 @@ fn cut(text: &str, columns: usize) -> String {
 mod tests {
     use super::*;
     use crate::results::StoryWorker;
-    use crate::symbols::SourceFrame;
 
     fn example(workers: usize) -> Story {
         let worker =
