@@ -167,6 +167,7 @@ fn finish(draft: &Draft, from: Intermediate, suspended: Suspended) -> Result<Ins
                     stack_bytes: stack.map(|(_, bytes)| bytes),
                     escapes: stack.is_none_or(|(frame, _)| frame.escapes),
                     red_zone: stack.is_none_or(|(frame, _)| frame.red_zone),
+                    red_zone_bytes: stack.and_then(|(frame, _)| frame.red_zone_bytes),
                 }
             })
             .collect(),

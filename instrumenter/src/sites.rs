@@ -70,6 +70,8 @@ pub struct FrameSite {
     pub escapes: bool,
     /// Whether the function may have data below the stack pointer.
     pub red_zone: bool,
+    /// How far below the stack pointer they begin, if that is known.
+    pub red_zone_bytes: Option<u32>,
 }
 
 /// A function of the original module.

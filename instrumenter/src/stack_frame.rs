@@ -10,6 +10,8 @@ pub struct StackFrame {
     /// Whether the function keeps data below the stack pointer instead of moving it, which those do that call no others
     /// (LLVM's red zone).
     pub red_zone: bool,
+    /// Of such a function: how far below the stack pointer its data begin, if that is known.
+    pub red_zone_bytes: Option<u32>,
     /// Offset of the instruction that creates it. `None` if the function has no frame.
     pub begin: Option<u32>,
     /// Offsets of the instructions that end it, each with the last one of its sequence.

@@ -2,7 +2,7 @@
 
 use super::ServeError;
 use super::protocol::{Request, Writer};
-use super::values::Values;
+use super::values::{Of, Values};
 use crate::debug::Debugger;
 use crate::debug::motion::{Direction, Stop};
 use crate::machine::MachineError;
@@ -108,11 +108,14 @@ struct OfVariable {
     variables_reference: u64,
     #[serde(default)]
     name: String,
+    frame_id: Option<u64>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Evaluate {
     expression: String,
+    frame_id: Option<u64>,
 }
 
 /// The result of a request.
@@ -125,6 +128,12 @@ const FUNCTIONS: &str = "\0functions";
 /// The client's number of a thread, which is never 0.
 fn thread(worker: WorkerId) -> u64 {
     u64::from(worker.0) + 1
+}
+
+/// The worker and the frame that a client's number of a frame means.
+fn frame(number: u64) -> Result<Of, String> {
+    let index = usize::try_from(number % FRAMES).map_err(|_| format!("there is no frame {number}"))?;
+    Ok((worker(number / FRAMES)?, index))
 }
 
 fn worker(thread: u64) -> Result<WorkerId, String> {
@@ -306,7 +315,7 @@ impl View<'_> {
             "stackTrace" => self.stack(&arguments(request)?),
             "scopes" => {
                 let of: OfFrame = arguments(request)?;
-                Ok(self.values.scopes(worker(of.frame_id / FRAMES)?))
+                Ok(self.values.scopes(frame(of.frame_id)?))
             }
             "variables" => {
                 let of: OfVariable = arguments(request)?;
@@ -314,8 +323,9 @@ impl View<'_> {
             }
             "evaluate" => {
                 let of: Evaluate = arguments(request)?;
-                let place = self.debugger.find(&of.expression)?;
-                Ok(self.values.evaluated(self.debugger, place))
+                let scope = of.frame_id.map(frame).transpose()?;
+                let place = self.debugger.find(&of.expression, scope)?;
+                Ok(self.values.evaluated(self.debugger, place, scope))
             }
             "source" => self.source(request),
             "exceptionInfo" => Ok(json!({
@@ -364,7 +374,7 @@ impl View<'_> {
     }
 
     fn set_data(&mut self, expression: &str) -> Value {
-        match self.debugger.watch(expression) {
+        match self.debugger.watch(expression, None) {
             Ok(done) => {
                 let number = done.number;
                 self.breakpoints.entry(DATA.into()).or_default().push(number);
@@ -377,7 +387,7 @@ impl View<'_> {
     /// The memory that a data breakpoint on a variable would watch.
     fn data_breakpoint(&self, of: &OfVariable) -> Value {
         let found = match of.variables_reference {
-            0 => self.debugger.find(&of.name),
+            0 => self.debugger.find(&of.name, of.frame_id.map(frame).transpose().ok().flatten()),
             number => {
                 let part = self.values.part(self.debugger, number, &of.name);
                 part.ok_or_else(|| format!("{} is no memory", of.name))
@@ -386,7 +396,7 @@ impl View<'_> {
         match found {
             Err(why) => json!({ "dataId": null, "description": why }),
             Ok(place) => {
-                let is_known = self.debugger.find(&place.name).is_ok_and(|found| found == place);
+                let is_known = self.debugger.find(&place.name, None).is_ok_and(|found| found == place);
                 let id = if is_known {
                     place.name.clone()
                 } else {

@@ -9,9 +9,14 @@ use serde_json::{Value, json};
 #[derive(Clone)]
 enum Whole {
     Globals,
+    Locals(Of),
     Worker(WorkerId),
-    Place(Place),
+    /// With the frame whose variables its expression names.
+    Place(Place, Option<Of>),
 }
+
+/// A worker, and a frame of its stack by its index.
+pub type Of = (WorkerId, usize);
 
 /// The reference numbers, which are valid until the next motion.
 #[derive(Default)]
@@ -20,11 +25,13 @@ pub struct Values {
 }
 
 impl Values {
-    /// The scopes of a worker's frames.
-    pub fn scopes(&mut self, worker: WorkerId) -> Value {
+    /// The scopes of a worker's frame.
+    pub fn scopes(&mut self, (worker, frame): Of) -> Value {
+        let locals = self.number(Whole::Locals((worker, frame)));
         let globals = self.number(Whole::Globals);
         let own = self.number(Whole::Worker(worker));
         json!({ "scopes": [
+            { "name": "Locals", "presentationHint": "locals", "variablesReference": locals, "expensive": false },
             { "name": "Worker", "presentationHint": "registers", "variablesReference": own, "expensive": false },
             { "name": "Globals", "presentationHint": "globals", "variablesReference": globals, "expensive": false },
         ] })
@@ -44,19 +51,23 @@ impl Values {
             Some(Whole::Worker(worker)) => worker_variables(debugger, worker),
             Some(Whole::Globals) => {
                 let places = debugger.globals().into_iter();
-                places.map(|place| self.variable(debugger, place.name.clone(), place)).collect()
+                places.map(|place| self.variable(debugger, place.name.clone(), place, None)).collect()
             }
-            Some(Whole::Place(place)) => {
+            Some(Whole::Locals(of)) => {
+                let places = debugger.locals(of.0, of.1).unwrap_or_default().into_iter();
+                places.map(|place| self.variable(debugger, place.name.clone(), place, Some(of))).collect()
+            }
+            Some(Whole::Place(place, of)) => {
                 let parts = debugger.children(&place).into_iter();
-                parts.map(|(name, part)| self.variable(debugger, name, part)).collect()
+                parts.map(|(name, part)| self.variable(debugger, name, part, of)).collect()
             }
         };
         Ok(json!({ "variables": variables }))
     }
 
     /// The value of an expression.
-    pub fn evaluated(&mut self, debugger: &Debugger, place: Place) -> Value {
-        let variable = self.variable(debugger, String::new(), place);
+    pub fn evaluated(&mut self, debugger: &Debugger, place: Place, of: Option<Of>) -> Value {
+        let variable = self.variable(debugger, String::new(), place, of);
         json!({
             "result": variable["value"],
             "variablesReference": variable["variablesReference"],
@@ -64,15 +75,15 @@ impl Values {
         })
     }
 
-    fn variable(&mut self, debugger: &Debugger, name: String, place: Place) -> Value {
+    fn variable(&mut self, debugger: &Debugger, name: String, place: Place, of: Option<Of>) -> Value {
         let value = debugger.show(&place);
         let memory = format!("{:#x}", place.address);
         // No expression if the name alone means something else.
-        let is_known = debugger.find(&place.name).is_ok_and(|found| found == place);
+        let is_known = debugger.find(&place.name, of).is_ok_and(|found| found == place);
         let expression = is_known.then(|| place.name.clone());
         let number = match debugger.children(&place).is_empty() {
             true => 0,
-            false => self.number(Whole::Place(place)),
+            false => self.number(Whole::Place(place, of)),
         };
         json!({
             "name": name,
@@ -86,9 +97,10 @@ impl Values {
     /// The memory of the part with this name of the value with this number.
     pub fn part(&self, debugger: &Debugger, number: u64, name: &str) -> Option<Place> {
         match self.wholes.get(usize::try_from(number).ok()?.checked_sub(1)?)? {
-            Whole::Globals => debugger.find(name).ok(),
+            Whole::Globals => debugger.find(name, None).ok(),
+            Whole::Locals(of) => debugger.find(name, Some(*of)).ok(),
             Whole::Worker(_) => None,
-            Whole::Place(place) => {
+            Whole::Place(place, _) => {
                 debugger.children(place).into_iter().find(|(part, _)| part == name).map(|(_, part)| part)
             }
         }

@@ -4,6 +4,7 @@ use super::Debugger;
 use super::motion::Change;
 use super::schedule::{Frame, Step, frames_at, own};
 use crate::diagnose::doing;
+use crate::evidence::Naming;
 use crate::outcome::Outcome;
 use crate::runtime::ObjectId;
 use crate::symbols::{Place, SourceFrame, number_text, slice};
@@ -48,12 +49,42 @@ impl Debugger {
         slice(self.memory(), address, bytes)
     }
 
-    /// The place that an expression denotes now: see [`crate::symbols::Variables::find`].
+    /// The place that an expression denotes now: see [`crate::symbols::Variables::find`]. `of`: the worker and the frame
+    /// whose local variables hide global ones; the frame by its index in [`Debugger::frames`].
     ///
     /// # Errors
     /// Why the expression denotes no place.
-    pub fn find(&self, expression: &str) -> Result<Place, String> {
-        self.variables.find(expression, self.memory())
+    pub fn find(&self, expression: &str, of: Option<(WorkerId, usize)>) -> Result<Place, String> {
+        let locals = of.and_then(|(worker, frame)| self.locals(worker, frame)).unwrap_or_default();
+        self.variables.find(expression, &locals, self.memory())
+    }
+
+    /// The local variables of a worker's frame that have a place in memory, in the order of declaration; the frame by its
+    /// index in [`Debugger::frames`]. `None` if it is not known where the frame lies: the worker stopped there without
+    /// being suspended, or a function has a frame of variable size.
+    pub fn locals(&self, worker: WorkerId, frame: usize) -> Option<Vec<Place>> {
+        if !self.has_stack(worker) {
+            return None;
+        }
+        let mut first = 0;
+        for (location, begin) in self.execution.machine().shadow_frames(worker) {
+            let count = frames_at(location, &self.symbols).len();
+            if frame < first + count {
+                let inlined = first + count - 1 - frame;
+                return Some(self.variables.locals(location, inlined, begin?.into()));
+            }
+            first += count;
+        }
+        None
+    }
+
+    /// The innermost frame of a worker that is the program's own and has local variables in memory; else the innermost one
+    /// that is the program's own.
+    pub fn own_frame(&self, worker: WorkerId) -> Option<usize> {
+        let frames = self.frames(worker);
+        let own = (0..frames.len()).filter(|frame| !frames[*frame].is_library);
+        let has_locals = |frame: &usize| self.locals(worker, *frame).is_some_and(|locals| !locals.is_empty());
+        own.clone().find(has_locals).or_else(|| own.clone().next())
     }
 
     /// The present value at a place, as text.
@@ -90,14 +121,17 @@ impl Debugger {
         let ids = (0..runtime.workers().len() as u32).map(WorkerId);
         let view = |id: WorkerId| {
             let state = runtime.pending(id).state;
-            let name = |object: ObjectId| self.object_name(object);
+            let naming = Naming {
+                memory: &|address, bytes| self.variables.at(address.into(), bytes).map(|known| known.name),
+                object: &|object| self.object_name(object),
+            };
             WorkerView {
                 id,
                 title: runtime.title(id),
                 state,
                 doing: match state {
                     WorkerState::Ended => "has ended".into(),
-                    _ => doing(runtime, id, self.culprit(), &name),
+                    _ => doing(runtime, id, self.culprit(), &naming),
                 },
                 place: own(&self.frames(id)).map(|frame| frame.source.clone()),
             }
@@ -143,12 +177,17 @@ impl Debugger {
 
     /// The frames on a worker's stack, innermost first. Empty if the worker has not started or has ended.
     pub fn frames(&self, worker: WorkerId) -> Vec<Frame> {
-        let runtime = self.execution.runtime();
-        if runtime.workers().len() <= worker.index() || runtime.pending(worker).state == WorkerState::Ended {
+        if !self.has_stack(worker) {
             return Vec::new();
         }
         let stack = self.execution.machine().stack(worker);
         stack.into_iter().flat_map(|location| frames_at(location, &self.symbols)).collect()
+    }
+
+    /// Whether the worker exists and has not ended.
+    fn has_stack(&self, worker: WorkerId) -> bool {
+        let runtime = self.execution.runtime();
+        worker.index() < runtime.workers().len() && runtime.pending(worker).state != WorkerState::Ended
     }
 
     /// The locks that workers hold, and those that they wait for.

@@ -14,6 +14,7 @@
 use super::Debugger;
 use super::schedule::{Frame, Schedule, own};
 use crate::symbols::{Place, is_fetched};
+use coyote_strategies::WorkerId;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -124,12 +125,13 @@ impl Debugger {
         self.stops.breakpoints.last().expect("it was just added")
     }
 
-    /// Watches the place that an expression denotes at the present position: pointers are followed once, now.
+    /// Watches the place that an expression denotes at the present position, as [`Debugger::find`] reads it: pointers are
+    /// followed once, now, and the place of a local variable is watched after its function has ended, too.
     ///
     /// # Errors
     /// Why the expression denotes no place here.
-    pub fn watch(&mut self, expression: &str) -> Result<&Watchpoint, String> {
-        let place = self.find(expression)?;
+    pub fn watch(&mut self, expression: &str, of: Option<(WorkerId, usize)>) -> Result<&Watchpoint, String> {
+        let place = self.find(expression, of)?;
         if self.memory_at(place.address, place.bytes).is_none() {
             return Err(format!("{} lies beyond the end of memory", place.name));
         }

@@ -16,7 +16,7 @@ pub mod story;
 pub use source_lines::SourceLines;
 pub use story::Teller;
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Naming};
 use crate::execution::Execution;
 use crate::machine::MachineError;
 use crate::observe::Observer;
@@ -145,7 +145,7 @@ fn post_mortem(execution: &Execution, bug: &Bug) -> PostMortem {
         title: runtime.title(id),
         doing: match livelock.and_then(|l| l.spinning.iter().find(|s| s.worker == id)) {
             Some(spin) => spin.doing(),
-            None => doing(runtime, id, bug.worker, &ObjectId::title),
+            None => doing(runtime, id, bug.worker, &Naming::BY_ADDRESS),
         },
         stack: execution.machine().stack(id),
     });
@@ -202,13 +202,14 @@ fn held(runtime: &Runtime, id: WorkerId, place: ObjectId) -> String {
 }
 
 /// Describes the operation that a worker which has not ended is about to execute. `culprit`: the worker that caused the
-/// bug which ended the execution; `name`: the names of sync objects.
+/// bug which ended the execution.
 pub(crate) fn doing(
     runtime: &Runtime,
     id: WorkerId,
     culprit: Option<WorkerId>,
-    name: &dyn Fn(ObjectId) -> String,
+    naming: &Naming<'_>,
 ) -> String {
+    let name = naming.object;
     if culprit == Some(id) {
         return "is where it happened".into();
     }
@@ -241,6 +242,9 @@ pub(crate) fn doing(
         {
             format!("waits for the end of {}", runtime.title(thread))
         }
+        Request::FutexWait { address, .. } if let Some(thread) = runtime.joined_at(id, address) => {
+            format!("could go on after the end of {}", runtime.title(thread))
+        }
         Request::FutexWait { address, .. } if blocked => {
             format!("waits to be woken at the {}", name(ObjectId { class: Class::Futex, address }))
         }
@@ -258,17 +262,27 @@ pub(crate) fn doing(
         Request::Join { handle } if let Some(ended) = runtime.worker_of(handle) => {
             format!("could go on after the end of {}", runtime.title(ended))
         }
-        _ => could(pending.operation, name),
+        _ => could(pending.operation, naming),
     }
 }
 
 /// Describes an operation that can be executed.
-fn could(operation: Operation, name: &dyn Fn(ObjectId) -> String) -> String {
-    let Operation { kind, object, .. } = operation;
+fn could(operation: Operation, naming: &Naming<'_>) -> String {
+    let Operation { kind, object, size, .. } = operation;
     match (kind, Class::of_sync_object(kind), u32::try_from(object)) {
         (OpKind::Start, ..) => "has not begun".into(),
         (_, Some(class), Ok(address)) => {
-            format!("could go on with {} of the {}", kind.name(), name(ObjectId { class, address }))
+            format!(
+                "could go on with {} of the {}",
+                kind.name(),
+                (naming.object)(ObjectId { class, address })
+            )
+        }
+        (_, None, Ok(address))
+            if kind.accesses_memory()
+                && let Some(name) = (naming.memory)(address, size) =>
+        {
+            format!("could go on with {} of `{name}`", kind.name())
         }
         _ if kind.accesses_memory() => format!("could go on with {} at {object:#x}", kind.name()),
         _ => format!("could go on with {}", kind.name()),

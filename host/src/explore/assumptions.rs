@@ -98,7 +98,10 @@ fn looked(plan: &Plan, strategy: &str, seen: &Seen) -> Option<Wanted> {
 pub(super) fn of_rounds(plan: &Plan, looked: Wanted) -> Vec<&'static str> {
     let bugs = plan.settings.detectors.lassos();
     let mut assumptions = Vec::new();
-    if looked != bugs {
+    if looked != bugs && bugs.any() {
+        assumptions
+            .push("no round of steps is repeated for ever (of searches, only stateful looks for that)");
+    } else if looked != bugs {
         assumptions.push("no round of steps is repeated for ever");
     } else if plan.artifact.imports("monitor") && !looked.together {
         assumptions.push("no monitor is hot for ever in an execution without an end");

@@ -488,15 +488,35 @@ impl Machine {
         host.saved_workers.get(worker.index()).map_or(Vec::new(), |i| stack::frames(&host.table, &i.bytes))
     }
 
+    /// The functions on a worker's stack as in [`Self::stack`], each with the beginning of its frame in memory, if that is
+    /// known.
+    pub fn shadow_frames(&self, worker: coyote_strategies::WorkerId) -> Vec<(Location, Option<u32>)> {
+        let host = self.store.data();
+        let stack = self.stack(worker);
+        let bounds = self.stack_bounds(worker);
+        if let (Some(saved), Some(bounds)) = (host.saved_workers.get(worker.index()), bounds) {
+            let frames = stack::shadow_frames(&host.table, saved, bounds);
+            if frames.iter().map(|(location, _)| location).eq(&stack) {
+                let begin = |range: Option<std::ops::Range<u32>>| range.map(|range| range.start);
+                return frames.into_iter().map(|(location, range)| (location, begin(range))).collect();
+            }
+        }
+        stack.into_iter().map(|location| (location, None)).collect()
+    }
+
+    /// The bounds of a worker's stack, as far as they are known.
+    fn stack_bounds(&self, worker: coyote_strategies::WorkerId) -> Option<(u32, u32)> {
+        let host = self.store.data();
+        let runtime = &host.scheduler.runtime;
+        runtime.stack_of(worker).or(host.main_stack.filter(|_| worker == runtime.first()))
+    }
+
     /// Whether an address on a suspended worker's stack belongs to a frame that has not ended; `None` if it lies on no
     /// stack that is known.
     pub fn is_in_frame(&self, address: u32) -> Option<bool> {
         let host = self.store.data();
-        let runtime = &host.scheduler.runtime;
         host.saved_workers.iter().zip(0..).find_map(|(saved, index)| {
-            let id = coyote_strategies::WorkerId(index);
-            let of_first = host.main_stack.filter(|_| id == runtime.first());
-            let (low, high) = runtime.stack_of(id).or(of_first)?;
+            let (low, high) = self.stack_bounds(coyote_strategies::WorkerId(index))?;
             let pointer = saved.stack_pointer(&host.table).filter(|_| saved.started)?;
             (low..high).contains(&address).then_some(pointer <= address)
         })

@@ -8,7 +8,7 @@ use super::gate::settled;
 use super::host::{Host, Stopped, original_stack, split};
 use super::scheduler::{AccessResult, Asked, Suspended};
 use super::stack;
-use crate::observe::{Attempt, Finding, GuestState, Observers, Program, StackPlace, Stacks};
+use crate::observe::{Attempt, Finding, GuestState, Observers, Program, ShadowFrame, StackPlace, Stacks};
 use coyote_instrumenter::Location;
 use coyote_strategies::{Access, Operation, WorkerId};
 use wasmtime::{AsContext, AsContextMut, Caller, StoreContext, WasmBacktrace};
@@ -43,6 +43,10 @@ impl Stacks for Running<'_> {
 
     fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace {
         self.suspended().place(worker, bounds, address)
+    }
+
+    fn frame(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> Option<ShadowFrame> {
+        self.suspended().frame(worker, bounds, address)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::indices;
 use crate::artifact::Artifact;
-use crate::observe::StackPlace;
+use crate::observe::{ShadowFrame, StackPlace};
 use crate::runtime::Runtime;
 use coyote_abi::rt::GLOBAL_BYTES;
 use coyote_instrumenter::{FrameSite, Location, SiteTable};
@@ -25,6 +25,12 @@ pub struct SavedWorker {
 }
 
 impl SavedWorker {
+    /// Its stack pointer, if the worker has run, and if it lies within the bounds of its stack.
+    fn pointer_within(&self, table: &SiteTable, (low, high): (u32, u32)) -> Option<u32> {
+        let pointer = self.stack_pointer(table).filter(|_| self.started)?;
+        Some(pointer).filter(|pointer| (low..=high).contains(pointer))
+    }
+
     /// The value of its stack pointer, if the guest has one.
     pub fn stack_pointer(&self, table: &SiteTable) -> Option<u32> {
         let (slot, _) = table.stack_pointer()?;
@@ -69,9 +75,8 @@ pub struct Layout {
 
 impl Layout {
     /// Becomes the layout of a suspended worker's stack with these bounds.
-    pub fn read(&mut self, table: &SiteTable, saved: &SavedWorker, (low, high): (u32, u32)) {
-        let pointer = saved.stack_pointer(table).filter(|_| saved.started);
-        let pointer = pointer.filter(|pointer| (low..=high).contains(pointer));
+    pub fn read(&mut self, table: &SiteTable, saved: &SavedWorker, bounds: (u32, u32)) {
+        let pointer = saved.pointer_within(table, bounds);
         self.frames.clear();
         self.is_known = pointer.is_some();
         let Some(pointer) = pointer else { return };
@@ -137,6 +142,41 @@ impl Layout {
         let Some((begin, end)) = differ.next() else { return 0..0 };
         begin..differ.last().map_or(*end, |(_, end)| *end)
     }
+}
+
+/// The functions on the stack of a suspended worker, innermost first, each with its frame's range of memory. `bounds`: those
+/// of the stack. The range is `None` for a frame of unknown size and all behind it.
+pub fn shadow_frames(
+    table: &SiteTable,
+    saved: &SavedWorker,
+    bounds: (u32, u32),
+) -> Vec<(Location, Option<Range<u32>>)> {
+    let sites: Vec<u32> = walk(table, &saved.bytes).map(|(site, _)| site).collect();
+    let mut begin = saved.pointer_within(table, bounds);
+    let with_range = |(inside, site): (usize, u32)| {
+        let frame = &table.frames[site as usize];
+        let range = begin.and_then(|begin| Some(begin..begin.checked_add(frame.stack_bytes?)?));
+        begin = range.as_ref().map(|range| range.end);
+        let below = |range: Range<u32>| {
+            let bytes = frame.red_zone_bytes.filter(|_| inside == 0)?;
+            Some(range.start.checked_sub(bytes)?..range.end)
+        };
+        (frame.location, if frame.red_zone { range.and_then(below) } else { range })
+    };
+    sites.into_iter().rev().enumerate().map(with_range).collect()
+}
+
+/// The frame that contains an address in the stack of a suspended worker, if it is known.
+pub fn frame_around(
+    table: &SiteTable,
+    saved: &SavedWorker,
+    bounds: (u32, u32),
+    address: u32,
+) -> Option<ShadowFrame> {
+    let frames = shadow_frames(table, saved, bounds).into_iter();
+    let mut known = frames.filter_map(|(location, range)| Some((location, range?)));
+    let (location, range) = known.find(|(_, range)| range.contains(&address))?;
+    Some(ShadowFrame { location, begin: range.start })
 }
 
 /// The stack of a suspended worker, innermost first.
@@ -255,6 +295,7 @@ mod tests {
             stack_bytes,
             escapes,
             red_zone,
+            red_zone_bytes: red_zone.then_some(24),
         };
         let frames = vec![
             site(Some(32), true, false),
@@ -306,6 +347,29 @@ mod tests {
         // A stack pointer elsewhere, and a worker that has not begun: nothing is known.
         assert_eq!(parts(&suspended(1_008, &[0])), [(1_000, Other)]);
         assert_eq!(parts(&SavedWorker { started: false, ..suspended(952, &[0]) }), [(1_000, Other)]);
+    }
+
+    #[test]
+    fn the_frame_around_an_address() {
+        let frame = |saved: &SavedWorker, address| frame_around(&table(), saved, (500, 1_000), address);
+        let location = Location { function: 0, offset: 0 };
+        let saved = suspended(952, &[1, 0]);
+        assert_eq!(frame(&saved, 951), None);
+        for (addresses, begin) in [(952..968, 952), (968..1_000, 968)] {
+            for address in addresses {
+                assert_eq!(frame(&saved, address), Some(ShadowFrame { location, begin }), "{address}");
+            }
+        }
+        // The innermost function's data lie below the stack pointer, as far as is known.
+        let saved = suspended(984, &[3, 1]);
+        assert_eq!(frame(&saved, 959), None);
+        assert_eq!(frame(&saved, 960), Some(ShadowFrame { location, begin: 960 }));
+        assert_eq!(frame(&saved, 984), Some(ShadowFrame { location, begin: 984 }));
+        // Beyond the outermost function, and behind a frame of unknown size.
+        assert_eq!(frame(&suspended(952, &[1, 0]), 1_000), None);
+        let saved = suspended(800, &[1, 2, 0]);
+        assert_eq!(frame(&saved, 815), Some(ShadowFrame { location, begin: 800 }));
+        assert_eq!(frame(&saved, 816), None);
     }
 
     fn random(random: &mut StdRng) -> Layout {

@@ -32,7 +32,7 @@ pub use detector::{Attempt, Detector, Ending, Finding, Roots, SavedState};
 pub(crate) use filter::{is_plain, plainly_allowed, uses_object};
 pub(crate) use observers::{Observers, Saved};
 pub(crate) use state::Program;
-pub use state::{GuestState, MemoryBounds, StackPlace, Stacks};
+pub use state::{GuestState, MemoryBounds, ShadowFrame, StackPlace, Stacks};
 
 /// Receives events about what is executed, in their order. It cannot change anything.
 ///

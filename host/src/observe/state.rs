@@ -45,6 +45,18 @@ pub trait Stacks {
 
     /// What an address in the stack of a worker belongs to, if the worker is suspended. `bounds`: those of the stack.
     fn place(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> StackPlace;
+
+    /// The frame that contains an address in the stack of a worker, if the worker is suspended. `bounds`: those of the stack.
+    fn frame(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> Option<ShadowFrame>;
+}
+
+/// A frame in the stack of a suspended worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShadowFrame {
+    /// Where its function is.
+    pub location: Location,
+    /// The lowest address of the frame.
+    pub begin: u32,
 }
 
 /// What an address in a worker's stack belongs to.
@@ -102,6 +114,18 @@ impl<'a> GuestState<'a> {
             WorkerState::Ended if self.runtime.left_stack(worker).is_some() => StackPlace::Ended,
             WorkerState::Ended => StackPlace::Other,
             _ => self.stacks.place(worker, bounds, address),
+        }
+    }
+
+    /// The frame that contains an address. `None` outside of all frames of suspended workers, and where the bounds of the
+    /// stack or the sizes of its frames are not known.
+    pub(crate) fn frame_at(&self, address: u32) -> Option<ShadowFrame> {
+        let main = || self.stacks.main_stack_alone().filter(|(low, high)| (*low..*high).contains(&address));
+        let worker = self.runtime.stack_at(address).or_else(|| main().map(|_| self.runtime.first()))?;
+        let bounds = self.runtime.stack_of(worker).or_else(main)?;
+        match self.runtime.pending(worker).state {
+            WorkerState::Ended => None,
+            _ => self.stacks.frame(worker, bounds, address),
         }
     }
 

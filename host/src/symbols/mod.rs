@@ -42,7 +42,7 @@ pub(crate) use library::{
 pub use lines::{Lines, Row, Unit};
 #[doc(hidden)]
 pub use sources::Sources;
-pub use variables::{Encoding, MemoryName, Place, Variables};
+pub use variables::{Encoding, InFrame, MemoryName, Place, Variables};
 pub(crate) use variables::{number_text, slice};
 
 /// A function that was executing at a place, and the place in its source.
@@ -78,9 +78,10 @@ impl fmt::Display for SourceFrame {
     }
 }
 
-/// The global variables of a module; none without debug information.
+/// The variables of a module; none without debug information.
 pub fn variables(original_wasm: &[u8]) -> Variables {
-    Module::read(original_wasm).dwarf().map(|dwarf| Variables::read(&dwarf)).unwrap_or_default()
+    let module = Module::read(original_wasm);
+    module.dwarf().map(|dwarf| Variables::read(&dwarf, module.code_start)).unwrap_or_default()
 }
 
 /// The names of a module's functions by index, without those of debug information; empty if unknown.

@@ -1,15 +1,17 @@
-//! Global variables by address: their names, and the path of fields to an address.
+//! Variables by address: their names, and the path of fields to an address.
 //!
-//! From DWARF: variables whose location is a constant address, which in wasm is one of memory. A name is given only if
-//! it is certain: the path ends before unions of several members, enums with fields and bit-fields, and memory outside
-//! of all variables has no name.
+//! From DWARF: global variables, whose location is a constant address, which in wasm is one of memory; and local
+//! variables in a frame. A name is given only if it is certain: the path ends before unions of several members, enums
+//! with fields and bit-fields, and memory outside of all variables has no name.
 //!
 //! Fields of wrappers in libraries that hold nothing but a value (`UnsafeCell`, `AtomicU32`, `Mutex`) are left out:
 //! programmers write `COUNTER` for `COUNTER.v.value`.
 //!
-//! - `locations`: where a variable lies in memory.
+//! - `locations`: where a global variable lies in memory.
+//! - `locals`: local variables in frames.
 //! - `values`: the opposite direction, from a name to its value.
 
+mod locals;
 mod locations;
 mod values;
 
@@ -17,6 +19,8 @@ use super::demangle::demangle;
 use super::library::library_file;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DebuggingInformationEntry, EndianArcSlice, LittleEndian, UnitRef};
+pub use locals::InFrame;
+use locals::Locals;
 use locations::{Content, Part};
 use std::collections::{BTreeMap, BTreeSet};
 pub use values::Place;
@@ -158,9 +162,12 @@ struct Field {
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub struct Variables {
-    /// Variables by address.
+    /// Global variables by address.
     variables: BTreeMap<u64, Variable>,
+    locals: Locals,
     types: BTreeMap<TypeId, Type>,
+    /// Offset of the contents of the code section, from which DWARF counts.
+    code_start: u32,
 }
 
 /// The result so far of a walk through a type.
@@ -171,9 +178,20 @@ struct Walk {
     encoding: Encoding,
 }
 
+impl Walk {
+    fn memory(self) -> MemoryName {
+        MemoryName { name: self.name, encoding: self.encoding }
+    }
+
+    /// The name of a sync object that begins there.
+    fn object(self) -> String {
+        self.own.unwrap_or(self.name)
+    }
+}
+
 impl Variables {
     /// Reads all units. Entries that are damaged or not understood are left out.
-    pub(super) fn read(dwarf: &gimli::Dwarf<Section>) -> Variables {
+    pub(super) fn read(dwarf: &gimli::Dwarf<Section>, code_start: u32) -> Variables {
         let mut read = Reading::default();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
@@ -182,19 +200,27 @@ impl Variables {
                 let _ = read.unit(unit.unit_ref(dwarf));
             }
         }
-        read.finish()
+        Variables { code_start, ..read.finish() }
     }
 
-    /// The name of the memory that an access of `bytes` bytes touches.
+    /// The name of the memory that an access of `bytes` bytes touches, if a global variable holds it.
     pub fn at(&self, address: u64, bytes: u32) -> Option<MemoryName> {
-        let Walk { name, encoding, .. } = self.walk(address, bytes.into())?;
-        Some(MemoryName { name, encoding })
+        self.walk(address, bytes.into()).map(Walk::memory)
     }
 
-    /// The variable or field that is, or begins with, the sync object at an address.
+    /// The global variable, or its field, that is, or begins with, the sync object at an address.
     pub fn object_at(&self, address: u64) -> Option<String> {
-        let Walk { name, own, .. } = self.walk(address, 1)?;
-        Some(own.unwrap_or(name))
+        self.walk(address, 1).map(Walk::object)
+    }
+
+    /// The name of bytes of a frame, if a local variable holds them.
+    pub fn local_at(&self, at: &InFrame<'_>, bytes: u32) -> Option<MemoryName> {
+        self.walk_local(at, bytes.into()).map(Walk::memory)
+    }
+
+    /// The local variable, or its field, that is, or begins with, the sync object at a place in a frame.
+    pub fn local_object_at(&self, at: &InFrame<'_>) -> Option<String> {
+        self.walk_local(at, 1).map(Walk::object)
     }
 
     /// Whether an address is that of a library's own variable.
@@ -212,9 +238,18 @@ impl Variables {
 
     fn walk(&self, address: u64, bytes: u64) -> Option<Walk> {
         let (offset, variable) = self.holding(address, bytes)?;
-        let mut walk = Walk { name: variable.name.clone(), own: None, encoding: Encoding::Other };
-        self.descend(variable.ty, offset, bytes, &mut walk, 0);
-        Some(walk)
+        Some(self.walk_into(&variable.name, variable.ty, offset, bytes))
+    }
+
+    fn walk_local(&self, at: &InFrame<'_>, bytes: u64) -> Option<Walk> {
+        let (offset, local) = self.local_holding(at, bytes)?;
+        Some(self.walk_into(&local.name, local.ty, offset, bytes))
+    }
+
+    fn walk_into(&self, name: &str, ty: TypeId, offset: u64, bytes: u64) -> Walk {
+        let mut walk = Walk { name: name.into(), own: None, encoding: Encoding::Other };
+        self.descend(ty, offset, bytes, &mut walk, 0);
+        walk
     }
 
     fn descend(&self, ty: TypeId, offset: u64, bytes: u64, walk: &mut Walk, depth: usize) {
@@ -318,6 +353,7 @@ struct Declared {
 #[derive(Default)]
 struct Reading {
     variables: Vec<Declared>,
+    locals: Locals,
     types: BTreeMap<TypeId, Type>,
 }
 
@@ -328,6 +364,8 @@ struct Parent {
     namespace: Option<String>,
     /// The type, if its parts follow.
     ty: Option<TypeId>,
+    /// The scope, if it is within a function.
+    scope: Option<locals::Within>,
 }
 
 impl Reading {
@@ -346,12 +384,23 @@ impl Reading {
             let id = start + entry.offset().0;
             let namespaces: Vec<&str> = parents.iter().filter_map(|p| p.namespace.as_deref()).collect();
             let parent = parents.last().and_then(|parent| parent.ty);
+            let around = parents.last().and_then(|parent| parent.scope);
             let target = entry.attr_value(dw::DW_AT_type).and_then(|value| reference(start, &value));
             let bytes = entry.attr_value(dw::DW_AT_byte_size).and_then(|value| value.udata_value());
             let name = name(unit, entry);
             let mut of_type = None;
+            let mut scope = None;
             match entry.tag() {
-                dw::DW_TAG_variable => {
+                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_lexical_block => {
+                    let root = namespaces.first().copied().unwrap_or_default();
+                    if !is_library_unit && !RUNTIMES.contains(&root) {
+                        scope = self.locals.enter(unit, entry, around);
+                    }
+                }
+                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
+                    if let Some(within) = around {
+                        self.locals.add(unit, entry, within);
+                    }
                     let location = entry.attr_value(dw::DW_AT_location);
                     let member = || static_member(unit, entry);
                     let declared = name.clone().zip(target).or_else(member);
@@ -363,7 +412,9 @@ impl Reading {
                         let root = root.or(namespaces.first().copied()).unwrap_or_default();
                         let is_library = is_library_unit || RUNTIMES.contains(&root);
                         let parts = locations::parts(unit, location);
-                        self.variables.push(Declared { name, qualifier, ty, is_library, parts });
+                        if !parts.is_empty() {
+                            self.variables.push(Declared { name, qualifier, ty, is_library, parts });
+                        }
                     }
                 }
                 dw::DW_TAG_base_type => {
@@ -461,7 +512,7 @@ impl Reading {
             };
             let depth = entry.depth();
             if entry.has_children() {
-                parents.push(Parent { depth, namespace, ty: of_type });
+                parents.push(Parent { depth, namespace, ty: of_type, scope });
             }
         }
         for id in opaque {
@@ -475,12 +526,13 @@ impl Reading {
 
     fn finish(mut self) -> Variables {
         self.types.extend(bytes_of_two_values());
-        let mut variables = Variables { variables: BTreeMap::new(), types: self.types };
+        let Reading { variables: declared, locals, types } = self;
+        let mut variables = Variables { locals, types, ..Variables::default() };
         let mut named: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-        for Declared { name, parts, .. } in &self.variables {
+        for Declared { name, parts, .. } in &declared {
             named.entry(name.clone()).or_default().extend(parts.first().map(|part| part.address));
         }
-        for Declared { name, qualifier, ty, is_library, parts } in self.variables {
+        for Declared { name, qualifier, ty, is_library, parts } in declared {
             let name = match named[&name].len() {
                 0 | 1 => name,
                 _ if qualifier.contains('.') => format!("{name} ({qualifier})"),

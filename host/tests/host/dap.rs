@@ -1,6 +1,7 @@
 //! The Debug Adapter Protocol, tested with a client in these tests, and with the client that Visual Studio
 //! Code uses to test adapters.
 
+use super::c_programs;
 use super::examples::module_path;
 use super::process::{self, cache};
 use serde_json::{Value, json};
@@ -217,6 +218,67 @@ fn a_client_steps_back_over_a_switch_and_reads_another_worker() {
 }
 
 /// A data breakpoint, set from the list of variables, finds the writes backwards.
+/// The local variables of each frame, their parts, and expressions with them.
+#[test]
+fn local_variables_are_those_of_the_frame() {
+    let program = r#"
+#include <assert.h>
+#include <pthread.h>
+struct account { int id; volatile int balance; };
+static void *deposit(void *start) {
+    struct account *account = start;
+    int seen = account->balance;
+    account->balance = seen + 10;
+    return NULL;
+}
+int main(void) {
+    struct account savings = { 7, 100 };
+    pthread_t one, two;
+    pthread_create(&one, NULL, deposit, &savings);
+    pthread_create(&two, NULL, deposit, &savings);
+    pthread_join(one, NULL);
+    pthread_join(two, NULL);
+    assert(savings.balance == 120);
+}"#;
+    let Some(built) = c_programs::build(program, &["-g", "-O0"]) else { return };
+    let arguments = ["test", "program.wasm", "--seed", "0", "--no-experiments", "--races", "off"];
+    let ended = process::run(built.directory.path(), &arguments);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let files = std::fs::read_dir(built.directory.path().join("coyote-output")).unwrap();
+    let mut traces =
+        files.map(|file| file.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "trace"));
+    let mut client = Client::start(built.directory.path());
+    client.launch(json!({ "module": built.module, "trace": traces.next().unwrap() }));
+    client.ask("configurationDone", json!({}));
+    client.event("stopped");
+    client.ask("setFunctionBreakpoints", json!({ "breakpoints": [{ "name": "deposit" }] }));
+    let worker = client.go("continue", 1)["threadId"].as_u64().unwrap();
+    for (thread, function, name, value) in
+        [(worker, "deposit", "account", "100"), (1, "main", "savings", "100")]
+    {
+        let frames = client.ask("stackTrace", json!({ "threadId": thread }))["stackFrames"].clone();
+        let frame = frames.as_array().unwrap().iter().find(|frame| frame["name"] == function);
+        let id = frame.unwrap_or_else(|| panic!("{frames}"))["id"].clone();
+        let scopes = client.ask("scopes", json!({ "frameId": id }))["scopes"].clone();
+        assert_eq!(scopes[0]["name"], "Locals");
+        let of = |client: &mut Client, number: &Value| {
+            client.ask("variables", json!({ "variablesReference": number }))["variables"].clone()
+        };
+        let locals = of(&mut client, &scopes[0]["variablesReference"]);
+        let local = locals.as_array().unwrap().iter().find(|local| local["name"] == name).unwrap();
+        assert_eq!(local["evaluateName"], name);
+        let parts = of(&mut client, &local["variablesReference"]);
+        assert!(
+            parts.to_string().contains(&format!(r#""value":"{value}""#)) || function == "deposit",
+            "{parts}"
+        );
+        let expression = format!("{name}.balance");
+        let shown = client.ask("evaluate", json!({ "expression": expression, "frameId": id }));
+        assert_eq!(shown["result"], value, "{locals}");
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
 #[test]
 fn data_breakpoints_stop_at_writes() {
     let (directory, module, trace) = found("racy_counter", "racy");
@@ -272,7 +334,7 @@ fn mistakes_of_a_client_are_answered() {
     client.ask("configurationDone", json!({}));
     assert_eq!(
         refused(&mut client, "evaluate", json!({ "expression": "nothing" })),
-        "there is no global variable nothing"
+        "there is no variable nothing with a place in memory here"
     );
     assert_eq!(
         refused(&mut client, "variables", json!({ "variablesReference": 9 })),

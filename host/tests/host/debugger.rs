@@ -34,7 +34,7 @@ const TESTS: [(&str, &str); 10] = [
 ];
 
 /// A trace of a test: of a bug, if the random walk finds one within this many iterations.
-fn trace_of(artifact: &Arc<Artifact>, test: &str, seed: u64) -> Trace {
+pub fn trace_of(artifact: &Arc<Artifact>, test: &str, seed: u64) -> Trace {
     guest::with(artifact, test, &settings(), |execution| {
         let mut walk: Box<dyn Strategy> = Box::new(RandomWalk::default());
         let mut index = 0;
@@ -149,7 +149,7 @@ fn watchpoints_find_every_write_from_both_ends() {
             let trace = trace_of(&artifact, test, seed);
             found += on_engine_thread(|| {
                 let mut debugger = debugger(&artifact, module, &trace);
-                let place = debugger.find(variable).unwrap();
+                let place = debugger.find(variable, None).unwrap();
                 let mut writes = Vec::new();
                 for position in 0..debugger.end() {
                     debugger.go_to(position).unwrap();
@@ -160,7 +160,7 @@ fn watchpoints_find_every_write_from_both_ends() {
                         writes.push(position);
                     }
                 }
-                debugger.watch(variable).unwrap();
+                debugger.watch(variable, None).unwrap();
                 let mut back = Vec::new();
                 while let Stop::Changed(change) = debugger.run(Direction::Back).unwrap() {
                     assert_eq!(debugger.position(), change.position, "the write comes next");

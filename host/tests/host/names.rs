@@ -4,10 +4,16 @@
 //! Each line that a program prints is a name, an address in hexadecimal and a number of bytes; `-` is memory that must
 //! not get a name.
 
-use super::{c_programs, process};
+use super::debugger::trace_of;
+use super::{c_programs, guest, process};
 use coyote_cc::Language;
+use coyote_wasm::debug::Debugger;
+use coyote_wasm::engine_thread::on_engine_thread;
+use coyote_wasm::execution::Test;
+use coyote_wasm::instrumenter::Options;
 use coyote_wasm::symbols::{self, Variables};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs a program that ends with exit code 3, and compares what it prints with its debug information.
@@ -162,13 +168,6 @@ int main() {
 
 #[test]
 fn variables_of_rust() {
-    const TARGET: &str = "wasm32-wasip1-threads";
-    let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
-    let folder = libraries.ok().map(|output| String::from_utf8(output.stdout).unwrap());
-    if !folder.is_some_and(|folder| Path::new(folder.trim()).is_dir()) {
-        eprintln!("skipped: rustc has no {TARGET}");
-        return;
-    }
     let program = r#"
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -194,15 +193,207 @@ fn main() {
     std::process::exit(3);
 }"#;
     for level in ["0", "3"] {
-        let directory = tempfile::tempdir().unwrap();
-        let (source, module) = (directory.path().join("program.rs"), directory.path().join("program.wasm"));
-        std::fs::write(&source, program).unwrap();
-        let built = Command::new("rustc")
-            .args(["--target", TARGET, "--edition", "2024", "-g", "-C", &format!("opt-level={level}"), "-o"])
-            .args([&module, &source])
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let Some((_directory, module)) = build_rust(program, level) else { return };
         assert_eq!(check(&module), 8, "opt-level {level}");
+    }
+}
+
+/// Compiles a program for std's threads; `None` if rustc has no such target.
+fn build_rust(program: &str, level: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    const TARGET: &str = "wasm32-wasip1-threads";
+    let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+    let folder = libraries.ok().map(|output| String::from_utf8(output.stdout).unwrap());
+    if !folder.is_some_and(|folder| Path::new(folder.trim()).is_dir()) {
+        eprintln!("skipped: rustc has no {TARGET}");
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, module) = (directory.path().join("program.rs"), directory.path().join("program.wasm"));
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new("rustc")
+        .args(["--target", TARGET, "--edition", "2024", "-g", "-C", &format!("opt-level={level}"), "-o"])
+        .args([&module, &source])
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some((directory, module))
+}
+
+/// The addresses at which the debugger finds each local variable of a program that ends with exit code 3, by the last
+/// part of its function's name and its own name, looked for before each step in all frames of all workers.
+fn locals(module: &Path) -> (BTreeMap<(String, String), BTreeSet<u64>>, Vec<String>) {
+    let directory = module.parent().unwrap();
+    let file = module.file_name().unwrap().to_str().unwrap();
+    let ended = process::run(directory, &["test", file, "--seed", "0", "-i", "1", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let bug = &report["tests"][0]["bugs"][0];
+    assert_eq!(bug["kind"], "exit-code", "{ended:?}");
+    let lines = bug["output"].as_array().unwrap().iter();
+    let lines = lines.map(|line| line["text"].as_str().unwrap().to_string()).collect();
+    let artifact = guest::compile(&std::fs::read(module).unwrap(), &Options::default()).unwrap();
+    let test = Test::all(&artifact.table).remove(0);
+    let trace = trace_of(&artifact, &test.name, 0);
+    let module = module.to_owned();
+    let found = on_engine_thread(move || {
+        let settings = guest::settings();
+        let mut debugger = Debugger::new(&artifact, &module, &test, &settings, &trace, false).unwrap();
+        let mut found: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+        for position in 0..debugger.end() {
+            debugger.go_to(position).unwrap();
+            for worker in debugger.workers() {
+                for (index, frame) in debugger.frames(worker.id).iter().enumerate() {
+                    let function = frame.source.function.rsplit("::").next().unwrap().to_string();
+                    for place in debugger.locals(worker.id, index).unwrap_or_default() {
+                        let key = (function.clone(), place.name.clone());
+                        found.entry(key).or_default().insert(place.address);
+                    }
+                }
+            }
+        }
+        found
+    });
+    (found, lines)
+}
+
+/// Compares the debugger's local variables with what the program prints: lines of a function, a variable of it and its
+/// address. No two calls of a function are in the same place of a stack, so that one printed function is called once.
+fn compare_locals(module: &Path, count: usize, at: &str) {
+    let (found, lines) = locals(module);
+    let mut printed: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+    for line in &lines {
+        let [function, name, address] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap();
+        printed.entry((function.into(), name.into())).or_default().insert(address);
+    }
+    assert_eq!(printed.len(), count, "{at}: {lines:?}");
+    for (key, addresses) in &printed {
+        let found = found.get(key);
+        assert_eq!(found, Some(addresses), "{at}: {key:?}");
+    }
+}
+
+/// Locals of several functions, of blocks, parameters, and in leaf functions, whose frames lie below the stack pointer. The
+/// accesses of the program are scheduling points, before which the debugger looks.
+#[test]
+fn local_variables_of_c() {
+    let program = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct pair { int first; long long second; };
+volatile int shared;
+static void *volatile leaf_address;
+#define SAY(function, what) printf("%s %s %p\n", function, #what, (void *)&(what))
+__attribute__((noinline)) static int leaf(int number) {
+    volatile int room[5] = { number, 2, 3, 4, 5 };
+    leaf_address = (void *)room;
+    return room[shared] + room[1];
+}
+__attribute__((noinline)) static long long work(struct pair by_value, int *out) {
+    volatile int total = 0;
+    struct pair copies[2] = { by_value, by_value };
+    SAY("work", total); SAY("work", copies);
+    for (int round = 0; round < 2; round++) {
+        volatile short inner = (short)(round + shared);
+        if (round == 0) SAY("work", inner);
+        total += inner;
+        shared = total;
+    }
+    *out = (int)copies[1].second;
+    shared = copies[0].first;
+    return total;
+}
+static void *run(void *start) {
+    struct pair mine = { 1, *(int *)start };
+    int result;
+    SAY("run", mine); SAY("run", result);
+    work(mine, &result);
+    shared = leaf(result);
+    printf("leaf room %p\n", leaf_address);
+    return NULL;
+}
+int main(void) {
+    int begun = 7;
+    pthread_t thread;
+    SAY("main", begun); SAY("main", thread);
+    pthread_create(&thread, NULL, run, &begun);
+    pthread_join(thread, NULL);
+    shared = begun;
+    exit(3);
+}"#;
+    for level in ["-O0", "-O1", "-O2"] {
+        let Some(built) = c_programs::build(program, &["-g", level]) else { return };
+        compare_locals(&built.module, 8, level);
+    }
+}
+
+/// Objects whose fields the optimiser looks at one by one: their places are in lists of locations, piece by piece.
+#[test]
+fn local_variables_of_cpp() {
+    if !c_programs::can(Language::Cpp) {
+        return;
+    }
+    let program = r#"
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+class Account {
+  public:
+    Account(std::string owner, long balance) : owner_(std::move(owner)), balance_(balance) {}
+    void add(long amount) { std::lock_guard<std::mutex> held(mutex_); balance_ += amount; }
+    void say(const char *name) const { std::printf("main %s %p\n", name, (const void *)this); }
+  private:
+    mutable std::mutex mutex_;
+    std::string owner_;
+    long balance_;
+};
+int main() {
+    Account alice("alice", 100), bob("bob", 100);
+    alice.say("alice");
+    bob.say("bob");
+    std::thread other([&] { alice.add(5); bob.add(-5); });
+    bob.add(1);
+    other.join();
+    std::exit(3);
+}"#;
+    for level in ["-O0", "-O1", "-O2"] {
+        let directory = tempfile::tempdir().unwrap();
+        let (source, module) = (directory.path().join("program.cpp"), directory.path().join("program.wasm"));
+        std::fs::write(&source, program).unwrap();
+        c_programs::compile(Language::Cpp, &source, &module, &["-g", level]).unwrap();
+        compare_locals(&module, 2, level);
+    }
+}
+
+#[test]
+fn local_variables_of_rust() {
+    let program = r#"
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+struct Stats { hits: AtomicU32, misses: AtomicU32 }
+fn say<T>(function: &str, name: &str, what: &T) { println!("{function} {name} {what:p}") }
+#[inline(never)]
+fn count(stats: &Stats) {
+    let own = AtomicU32::new(1);
+    say("count", "own", &own);
+    stats.hits.fetch_add(own.load(SeqCst), SeqCst);
+    own.store(2, SeqCst);
+    stats.misses.fetch_add(own.load(SeqCst), SeqCst);
+}
+fn main() {
+    let stats = Stats { hits: AtomicU32::new(0), misses: AtomicU32::new(0) };
+    let other = [AtomicU32::new(5), AtomicU32::new(6)];
+    say("main", "stats", &stats);
+    say("main", "other", &other);
+    std::thread::scope(|scope| {
+        scope.spawn(|| count(&stats));
+    });
+    other[1].fetch_add(stats.hits.load(SeqCst), SeqCst);
+    std::process::exit(3);
+}"#;
+    for level in ["0", "1", "3"] {
+        let Some((_directory, module)) = build_rust(program, level) else { return };
+        compare_locals(&module, 3, level);
     }
 }

@@ -27,7 +27,7 @@ pub fn frame_size(
     offset: impl Fn(InstrLocId) -> Option<u32>,
 ) -> Option<StackFrame> {
     let (locals, now) = (BTreeMap::new(), Held::Pointer(0));
-    let mut reader = Reader { stack_pointer, locals, now, reads: false, stack: Vec::new() };
+    let mut reader = Reader { stack_pointer, locals, now, reads: false, aligns: false, stack: Vec::new() };
     let mut frame = StackFrame { escapes, ..StackFrame::default() };
     for sequence in sequences(function) {
         // A sequence that is executed before the frame exists stands before the instruction that creates it.
@@ -54,6 +54,7 @@ pub fn frame_size(
         }
     }
     frame.red_zone = reader.reads && frame.begin.is_none();
+    frame.red_zone_bytes = if frame.red_zone { reader.below() } else { None };
     Some(frame)
 }
 
@@ -66,12 +67,23 @@ struct Reader {
     now: Held,
     /// Whether the stack pointer was read.
     reads: bool,
+    /// Whether an address in the stack was aligned.
+    aligns: bool,
     stack: Vec<Held>,
 }
 
 impl Reader {
     fn pop(&mut self) -> Held {
         self.stack.pop().unwrap_or(Held::Other)
+    }
+
+    /// How far below the stack pointer at the function's beginning the lowest address lies that a local holds.
+    fn below(&self) -> Option<u32> {
+        let moved = self.locals.values().filter_map(|held| match held {
+            Held::Pointer(moved) if *moved < 0 => Some(moved.unsigned_abs()),
+            _ => None,
+        });
+        moved.max().filter(|_| !self.aligns)
     }
 
     fn assign(&mut self, local: LocalId, value: Held) {
@@ -119,6 +131,11 @@ impl Reader {
                     }
                     _ => Held::Other,
                 });
+            }
+            Instr::Binop(Binop { op: BinaryOp::I32And }) => {
+                let operands = [self.pop(), self.pop()];
+                self.aligns |= operands.iter().any(|held| matches!(held, Held::Pointer(_)));
+                self.stack.push(Held::Other);
             }
             // What other instructions leave on the stack is not known, and neither is how deep it is then.
             _ => self.stack.clear(),
@@ -183,6 +200,24 @@ mod tests {
             None,
         ];
         assert_eq!(frames(&text), expected);
+    }
+
+    #[test]
+    fn data_below_the_stack_pointer() {
+        let leaf = "global.get $sp i32.const 32 i32.sub local.tee 0 i32.const 12 i32.add local.set 1";
+        let through_locals = "global.get $sp local.set 0 i32.const 16 local.set 1
+            local.get 0 local.get 1 i32.sub local.set 2";
+        let aligned = "global.get $sp i32.const 64 i32.sub local.tee 0 i32.const -32 i32.and local.set 1";
+        let none = "i32.const 16 local.set 0";
+        for (body, expected) in [(leaf, Some(32)), (through_locals, Some(16)), (aligned, None), (none, None)]
+        {
+            let text = format!("{HEAD} (func (local i32 i32 i32) {body}))");
+            let module = Module::from_buffer(&wat::parse_str(text).unwrap()).unwrap();
+            let sp = module.globals.iter().next().unwrap().id();
+            let (_, function) = module.funcs.iter_local().next().unwrap();
+            let frame = frame_size(function, sp, false, |_| None).unwrap();
+            assert_eq!(frame.red_zone_bytes, expected, "{body}");
+        }
     }
 
     /// A return in the middle ends the frame only for what follows in its sequence.

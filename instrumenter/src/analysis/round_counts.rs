@@ -3,8 +3,10 @@
 //! A loop that waits may count its rounds without end, and yield from the seventh on: so does `Backoff` of Rust's std, with
 //! which its channels wait. No state of the program repeats then, and a search cannot see that the worker spins. But if such
 //! a count is only compared with constants, then all values above the largest of these have the same effect, and the count
-//! need not grow further. This argument needs nothing to be known of the program but its code. It ignores that a count
-//! becomes 0 again after 2^32 rounds, which no execution reaches.
+//! need not grow further. This argument needs nothing to be known of the program but its code. It ignores that a count is
+//! negative after 2^31 and 0 again after 2^32: all increments of a count stand in loops that wait and add at most
+//! [`ADDED_MAX`] in one turn, so that an execution comes to that after 2^31 / 8 turns at the earliest. It has 268,435 steps
+//! then, since a loop without accesses counts as a step in every 1,000 turns; usual bounds on steps are far below.
 //!
 //! - [`round_counts`]: counts in locals, as optimised code has them. Each value that an increment can receive is a constant,
 //!   or comes from another increment of the same local; each use of what it makes is a comparison with a constant, or
@@ -20,6 +22,10 @@ use walrus::{LocalFunction, LocalId};
 
 /// The largest constant that a count is compared with. A larger one is no bound that a search would reach.
 const LIMIT_MAX: i32 = 1_000;
+
+/// What all increments of a count may add together. Those of a channel of std stand where several of its functions were
+/// inlined.
+const ADDED_MAX: i64 = 8;
 
 /// The function in which a round of a channel of std waits.
 const BACKOFF: &str = "std::sync::mpmc::utils::Backoff::spin_heavy";
@@ -43,9 +49,8 @@ pub fn round_counts(function: &LocalFunction) -> Vec<RoundCount> {
     let waits = loops_that_wait(function, &flow);
     let mut found = BTreeMap::new();
     for (local, set) in candidates {
-        let waits = flow.loop_around(set.0).is_some_and(|around| waits.contains(&around));
-        if waits && !found.contains_key(&set) {
-            found.extend(count(function, &flow, local, set).into_iter().flatten());
+        if !found.contains_key(&set) {
+            found.extend(count(function, &flow, local, set, &waits).into_iter().flatten());
         }
     }
     found
@@ -132,8 +137,15 @@ enum Use {
 
 /// The increments that belong to the same count as one, each with the limit of all; `None` if values above a limit can be
 /// told apart.
-fn count(function: &LocalFunction, flow: &Flow, local: LocalId, first: Place) -> Option<Vec<(Place, i32)>> {
-    let mut limit = 0;
+/// `waits`: loops that wait.
+fn count(
+    function: &LocalFunction,
+    flow: &Flow,
+    local: LocalId,
+    first: Place,
+    waits: &BTreeSet<InstrSeqId>,
+) -> Option<Vec<(Place, i32)>> {
+    let (mut limit, mut added) = (0, 0);
     let mut increments = BTreeSet::new();
     // The first one counts as a use, too: what a `local.tee` leaves on the stack must be compared.
     let mut todo = vec![(first.0, first.1 - INCREMENT)];
@@ -143,6 +155,9 @@ fn count(function: &LocalFunction, flow: &Flow, local: LocalId, first: Place) ->
             Use::Increment(set, alike) => {
                 limit = limit.max(alike.unwrap_or(0));
                 if increments.insert(set) {
+                    flow.loop_around(set.0).filter(|around| waits.contains(around))?;
+                    let by = flow.instr((set.0, set.1 - INCREMENT + 1)).and_then(constant)?;
+                    added += i64::from(by);
                     todo.extend(flow.uses(local, (set.0, set.1 + 1))?);
                 }
             }
@@ -162,7 +177,7 @@ fn count(function: &LocalFunction, flow: &Flow, local: LocalId, first: Place) ->
             return None;
         }
     }
-    (limit > 0).then(|| increments.into_iter().map(|place| (place, limit)).collect())
+    (limit > 0 && added <= ADDED_MAX).then(|| increments.into_iter().map(|place| (place, limit)).collect())
 }
 
 fn what_for(flow: &Flow, (sequence, index): Place) -> Option<Use> {
@@ -268,6 +283,20 @@ mod tests {
                 &format!(
                     "(local.set $n (i32.const 10)) (i32.store (i32.const 0) (local.tee $n (i32.add (local.get $n) (i32.const 1)))) {}",
                     compare("ge_u", 7)
+                ),
+                "i32.const 0",
+            ),
+            (
+                "may wrap, since much is added in one round",
+                &format!("{compared} (local.set $n (i32.add (local.get $n) (i32.const 8)))"),
+                "i32.const 0",
+            ),
+            (
+                "may wrap, since a loop that does not wait adds to it",
+                &format!(
+                    "{compared} (local.set $m (i32.const 0))
+                     (loop $fast {COUNT} (local.set $m (i32.add (local.get $m) (local.get $flag)))
+                       (br_if $fast (i32.lt_u (local.get $m) (i32.const 0x1000000))))"
                 ),
                 "i32.const 0",
             ),

@@ -118,6 +118,33 @@ fn timers_stop() {
     actor::create("ticks", Ticks { ticks: 0, timer: None, stopped: false });
 }
 
+/// Ignores ticks until it is told to go.
+struct Deaf;
+
+impl Actor for Deaf {
+    type State = bool;
+
+    fn states(states: &mut States<Deaf>) {
+        states
+            .start(false)
+            .entry(|_, ctx| {
+                let period = Duration::from_secs(1);
+                ctx.start_periodic_timer(period, period, Tick);
+            })
+            .ignore::<Tick>()
+            .on(|_: &mut Deaf, ctx, _: Add| ctx.goto(true));
+        states.state(true).on(|_, ctx, _: Tick| ctx.halt());
+    }
+}
+
+/// A periodic timer goes on when its event is ignored.
+#[coyote::test]
+fn ignored_timers_go_on() {
+    let deaf = actor::create("deaf", Deaf);
+    deaf.send(Add(1));
+    deaf.join();
+}
+
 /// Each event is handled, or whoever wants to know hears that it was lost.
 #[coyote::test]
 fn lost_events_are_told() {

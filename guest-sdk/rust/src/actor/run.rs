@@ -5,8 +5,8 @@ use super::event::DefaultEvent;
 use super::inbox::{ActorRef, Life};
 use super::machine::{Actor, Context, States};
 use super::message::Message;
-use super::system;
 use super::timers::Pulse;
+use super::{system, timer};
 use crate::sys;
 use crate::task::section::Section;
 
@@ -115,13 +115,13 @@ impl<A: Actor> Running<A> {
             if let Some(message) = taken {
                 self.idles = false;
                 drop(section);
-                drop(ignored);
+                self.ignored(ignored);
                 break message;
             }
             let (semaphore, has_default) = (inbox.semaphore(), table.has_default(stack));
             let idled = has_default && std::mem::replace(&mut self.idles, true);
             drop(section);
-            drop(ignored);
+            self.ignored(ignored);
             if !has_default {
                 // It may wait for ever.
                 inbox.end();
@@ -154,6 +154,13 @@ impl<A: Actor> Running<A> {
         let (me, state) = (&self.context.me, self.context.state);
         system::log(|| format!("{} in {state:?}: {}", me.name(), message.name()));
         self.machine.took(message, is_default);
+    }
+
+    /// Messages have left the inbox that the state ignores. Their timers go on.
+    fn ignored(&self, messages: Vec<Message>) {
+        for number in messages.iter().filter_map(|message| message.parts().timer) {
+            timer::taken(&self.context.me, number);
+        }
     }
 
     fn halt(mut self) {

@@ -18,6 +18,8 @@ pub struct Console {
     pub debugger: Debugger,
     /// The worker that the user selected, until the next motion.
     selected: Option<WorkerId>,
+    /// The frame of that worker, or of the current one, that the user selected, by its number in `stack`.
+    frame: Option<usize>,
     /// The motion that an empty line repeats.
     last: Option<String>,
 }
@@ -174,8 +176,20 @@ const COMMANDS: &[Command] = &[
     Command {
         names: &["print", "p"],
         takes: "EXPRESSION",
-        does: "show a global variable: NAME, then any of .FIELD and [INDEX]; *EXPRESSION follows a pointer",
+        does: "show a variable: NAME, then any of .FIELD and [INDEX]; *EXPRESSION follows a pointer",
         run: Console::print,
+    },
+    Command {
+        names: &["frame", "f"],
+        takes: "N",
+        does: "look at frame N of the worker's stack, until the next motion",
+        run: Console::select_frame,
+    },
+    Command {
+        names: &["locals"],
+        takes: "",
+        does: "show the frame's local variables that are in memory: without optimisation all of them",
+        run: |console, _| console.locals(),
     },
     Command {
         names: &["globals"],
@@ -227,7 +241,7 @@ const BYTES_MAX: u64 = 4096;
 
 impl Console {
     pub fn new(debugger: Debugger) -> Console {
-        Console { debugger, selected: None, last: None }
+        Console { debugger, selected: None, frame: None, last: None }
     }
 
     /// Prints the number of steps, the outcome and the position.
@@ -268,7 +282,7 @@ impl Console {
             Answer::Quit => return Ok(Flow::Quit),
             Answer::Moved(stop) => {
                 self.last = Some(line.clone());
-                self.selected = None;
+                (self.selected, self.frame) = (None, None);
                 show::stop(&self.debugger, &stop);
                 self.place();
             }
@@ -331,7 +345,7 @@ impl Console {
     }
 
     fn watch(&mut self, text: &str) -> Result<Answer> {
-        Ok(match self.debugger.watch(text) {
+        Ok(match self.debugger.watch(text, self.scope()) {
             Ok(set) => {
                 let (number, place) = (set.number, set.place.clone());
                 let value = self.debugger.show(&place);
@@ -366,11 +380,45 @@ impl Console {
     fn select(&mut self, text: &str) -> Result<Answer> {
         Ok(match self.debugger.worker_of(text) {
             Ok(worker) => {
-                self.selected = Some(worker);
+                (self.selected, self.frame) = (Some(worker), None);
                 show::stack(&self.debugger, worker);
                 Answer::Done
             }
             Err(why) => Answer::Refused(why),
+        })
+    }
+
+    fn select_frame(&mut self, text: &str) -> Result<Answer> {
+        let frames = self.debugger.frames(self.worker());
+        let Some(frame) = text.parse().ok().filter(|frame| *frame < frames.len()) else {
+            return Ok(Answer::Refused(format!("there is no frame {text}; stack lists them")));
+        };
+        self.frame = Some(frame);
+        show::frame(&frames, frame);
+        Ok(Answer::Done)
+    }
+
+    /// The frame whose local variables are looked at: the selected one, or the innermost one of the program's own that has
+    /// any.
+    fn scope(&self) -> Option<(WorkerId, usize)> {
+        let worker = self.worker();
+        Some((worker, self.frame.or_else(|| self.debugger.own_frame(worker))?))
+    }
+
+    fn locals(&mut self) -> Result<Answer> {
+        let Some((worker, frame)) = self.scope() else {
+            return Ok(Answer::Refused("the worker is in no function of the program's own".into()));
+        };
+        Ok(match self.debugger.locals(worker, frame) {
+            Some(locals) if !locals.is_empty() => {
+                show::frame(&self.debugger.frames(worker), frame);
+                show::locals(&self.debugger, &locals);
+                Answer::Done
+            }
+            Some(_) => Answer::Refused(
+                "no local variable of it is in memory: compile with -g and without optimisation".into(),
+            ),
+            None => Answer::Refused("where its frame lies is not known here: go back a step".into()),
         })
     }
 
@@ -409,7 +457,7 @@ impl Console {
     }
 
     fn print(&mut self, text: &str) -> Result<Answer> {
-        Ok(match self.debugger.find(text) {
+        Ok(match self.debugger.find(text, self.scope()) {
             Ok(place) => {
                 println!("{} = {}", place.name, self.debugger.show(&place));
                 Answer::Done
@@ -424,7 +472,7 @@ impl Console {
             None => (text, Ok(None)),
         };
         let Ok(bytes) = bytes else { return Ok(Answer::Refused("give EXPRESSION [BYTES]".into())) };
-        let place = match self.debugger.find(expression) {
+        let place = match self.debugger.find(expression, self.scope()) {
             Ok(place) => place,
             Err(why) => return Ok(Answer::Refused(why)),
         };

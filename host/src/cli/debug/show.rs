@@ -4,7 +4,7 @@ use super::width;
 use crate::debug::Debugger;
 use crate::debug::motion::Stop;
 use crate::debug::schedule::{Frame, own};
-use crate::symbols::{SourceFrame, library_file, without_generics};
+use crate::symbols::{Place, SourceFrame, library_file, without_generics};
 use coyote_strategies::{WorkerId, WorkerState};
 
 /// Prints why the execution stopped.
@@ -96,12 +96,15 @@ pub fn stack(debugger: &Debugger, worker: WorkerId) {
     };
     println!("{}: {}", view.title, view.doing);
     let frames = debugger.frames(worker);
-    for (index, frame) in frames.iter().enumerate() {
-        println!("  #{index} {}", function(frame));
-    }
+    (0..frames.len()).for_each(|index| frame(&frames, index));
     if frames.is_empty() && view.state != WorkerState::Ended {
         println!("  it has not started");
     }
+}
+
+/// Prints a function on a stack.
+pub fn frame(frames: &[Frame], index: usize) {
+    println!("  #{index} {}", function(&frames[index]));
 }
 
 /// A function on a stack, without generic arguments and without the directory in which a library is installed.
@@ -127,6 +130,11 @@ pub fn source(debugger: &mut Debugger, file: &str, line: u32, around: u32) -> bo
         println!("{}", format!("{mark} {number:>5}  {text}").trim_end());
     }
     true
+}
+
+/// Prints local variables.
+pub fn locals(debugger: &Debugger, locals: &[Place]) {
+    locals.iter().for_each(|place| println!("{} = {}", place.name, debugger.show(place)));
 }
 
 /// Prints the global variables whose names contain a text; returns how many there are.

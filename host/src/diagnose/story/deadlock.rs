@@ -339,12 +339,12 @@ impl Facts<'_> {
             woken.iter().find(|id| waiters.contains(id) && waits(**id).is_some_and(|step| step > last.step));
         let notification = format!("the last notification of {object}, in step {}{at},", last.step);
         if let Some(id) = again {
-            let name = self.name(*id);
+            let (name, again) = (self.name(*id), format!("waits again from step {} on", waits(*id)?));
             let text = match early {
                 Some(_) => {
-                    format!("{notification} ends a wait of {name} before it sleeps, and {name} waits again")
+                    format!("{notification} ends a wait of {name} before it sleeps, and {name} {again}")
                 }
-                None => format!("{notification} wakes {name}, which waits again"),
+                None => format!("{notification} wakes {name}, which {again}"),
             };
             return Some((Vain::Again, text));
         }

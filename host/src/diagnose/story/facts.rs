@@ -3,7 +3,7 @@
 use super::looks::Look;
 use super::moment::Moment;
 use super::polls::Lane;
-use super::recorder::RawStep;
+use super::recorder::{RawAccess, RawStep};
 use super::tasks::Task;
 use super::within::Within;
 use super::words::{self, Names};
@@ -38,6 +38,9 @@ pub struct Facts<'a> {
     pub looks: &'a [Look],
     /// What is known of the value that the failing worker read.
     pub read: Option<Cause>,
+    /// The first read of the failing worker that has another value in the nearest passing schedule: its step, and what it
+    /// accesses.
+    pub differs: Option<(u64, RawAccess)>,
 }
 
 /// A sentence on the cause of a bug.

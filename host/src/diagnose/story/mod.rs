@@ -13,7 +13,7 @@
 //!   reads in a passing schedule; `looks`: what a worker that waits for ever saw before somebody changed it.
 //! - `holders`: which workers hold what others wait for; `within`: workers that wait for something of a library.
 //! - `history`: all steps, and happens-before between them.
-//! - `objects`: names of sync objects, also from their `receivers` in the source; `cxx` reads the names of C++'s functions.
+//! - `memory_names`: names of variables; `objects`: names of sync objects, also from their `receivers` in the source; `cxx` reads the names of C++'s functions.
 //! - `words`: the texts of rows; `racing`: the words of data races.
 //!
 //! Unknown facts are left out: a name or a value that may be wrong is worse than none.
@@ -26,6 +26,7 @@ mod history;
 mod holders;
 mod lock_words;
 mod looks;
+mod memory_names;
 mod moment;
 mod moments;
 mod objects;
@@ -62,11 +63,12 @@ use facts::Facts;
 use history::Material;
 use lock_words::LockWord;
 use looks::Look;
+use memory_names::MemoryNames;
 use moment::{Act, Moment, Subject, Weight, is_same_line};
 use objects::Objects;
 use places::Places;
 use polls::Lane;
-use recorder::{Recorder, Recording};
+use recorder::{RawAccess, Recorder, Recording};
 use rows::Group;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,12 +130,13 @@ impl Teller {
         let stuck = if bug.kind == BugKind::Deadlock { runtime.stuck() } else { Vec::new() };
         let looks: Vec<Look> = stuck.iter().filter_map(|worker| looks::look(&moments, *worker)).collect();
         let failing = bug.worker.and_then(|id| Some((id, places.own(&execution.machine().stack(id))?.1)));
-        let is_shared = |address| {
-            runtime.heap.block_around(address).is_some() || variables.at(address.into(), 1).is_some()
+        let memory = MemoryNames::of(&recording, variables, &mut places);
+        let is_shared = |raw: &RawAccess| {
+            runtime.heap.block_around(raw.address as u32).is_some() || memory.of_access(raw).is_some()
         };
         let last = failing.and_then(|(worker, line)| last_access(&moments, worker, &line, &is_shared));
         weigh(&mut moments, &looks, decisive, last);
-        let objects = Objects::of(&recording, &moments, variables, &mut places, sources);
+        let objects = Objects::of(&recording, &moments, &memory, &mut places, sources);
         let name = |id| name(runtime, id);
         if let Some(passing) = &mut found.explanation.passing {
             let step = recording.steps.iter().find(|step| step.number == passing.step);
@@ -141,7 +144,7 @@ impl Teller {
         }
         let names = Names {
             objects: &objects.names,
-            memory: &|access| variables.at(access.address, access.bytes),
+            memory: &|access| memory.of_access(access),
             workers: &name,
             tasks: &|id| tasks::name(&recording.polls, id),
         };
@@ -150,7 +153,7 @@ impl Teller {
             let task = if bug.worker == Some(id) { recording.polls.task(id) } else { None };
             Lane::of(id, task.filter(|_| recording.polls.share_workers()))
         };
-        let mut read = None;
+        let (mut read, mut differs) = (None, None);
         if let Some(reader) = bug.worker.filter(|_| from_values) {
             let reads = values_read::reads(&recording, reader, &mut places);
             read = values_read::sentence(at_end(reader), &reads, &names);
@@ -158,8 +161,11 @@ impl Teller {
                 let path = &runtime.worker(reader).path;
                 let same = workers.iter().position(|other| other == path).map(|at| WorkerId(at as u32));
                 let others = same.map(|same| values_read::reads(recording, same, &mut places));
-                passing.read = others
-                    .and_then(|others| values_read::difference(at_end(reader), &reads, &others, &names));
+                let others = others.unwrap_or_default();
+                if let Some(difference) = values_read::difference(&reads, &others, &names) {
+                    differs = Some((difference.0.step, difference.0.access.clone()));
+                    passing.read = values_read::differs(at_end(reader), difference, &names);
+                }
             }
         }
         let mut tasks = Vec::new();
@@ -194,6 +200,7 @@ impl Teller {
             tasks: &tasks,
             looks: &looks,
             read,
+            differs,
         };
         let (cause, structure) = (why::why(&bug, &facts), deadlock::structure(&bug, &facts));
         if bug.kind == BugKind::Deadlock {
@@ -226,11 +233,11 @@ impl Teller {
             found.history = Some(history::history(&recording, &mut material));
         }
         let naming = Naming {
-            memory: &|address, bytes| variables.at(address.into(), bytes).map(|known| known.name),
+            memory: &|address, bytes| memory.at(address.into(), bytes).map(|known| known.name),
             object: &|object| objects.title(runtime, object),
         };
         if let Some(race) = &mut found.post_mortem.race {
-            racing::name(race, &bug.evidence, runtime, variables, &objects);
+            racing::name(race, &bug.evidence, runtime, &memory, &objects);
         }
         found.named_message = Some(bug.evidence.sentence(&naming)).filter(|named| *named != bug.message());
         let why = cause.map(|cause| cause.sentence);
@@ -240,7 +247,7 @@ impl Teller {
         notes.extend(news);
         for worker in &mut found.post_mortem.workers {
             let frames = places.frames(&execution.machine().stack(worker.id));
-            describe(worker, within.get(&worker.id).copied(), &frames, execution, &bug, &objects);
+            describe(worker, within.get(&worker.id).copied(), &frames, execution, &bug, &naming);
         }
         Ok(())
     }
@@ -254,7 +261,7 @@ fn describe(
     frames: &[SourceFrame],
     execution: &Execution,
     bug: &Bug,
-    objects: &Objects,
+    naming: &Naming<'_>,
 ) {
     let (runtime, id) = (execution.runtime(), worker.id);
     let spins = |livelock: &Livelock| livelock.spinning.iter().any(|spin| spin.worker == id);
@@ -269,7 +276,7 @@ fn describe(
         }
         return;
     }
-    worker.doing = super::doing(runtime, id, bug.worker, &|object| objects.title(runtime, object));
+    worker.doing = super::doing(runtime, id, bug.worker, naming);
     if let (Request::FutexWait { .. }, Some(futex)) =
         (runtime.worker(id).request, worker.doing.strip_prefix("waits to be woken at the futex"))
     {
@@ -357,12 +364,11 @@ fn last_access(
     moments: &[Moment],
     worker: WorkerId,
     line: &SourceFrame,
-    is_shared: &dyn Fn(u32) -> bool,
+    is_shared: &dyn Fn(&RawAccess) -> bool,
 ) -> Option<usize> {
     let here = |moment: &Moment| moment.line.as_ref().is_some_and(|other| is_same_line(other, line));
-    let accesses = |moment: &Moment| {
-        !moment.is_after && moment.accesses.iter().any(|access| is_shared(access.raw.address as u32))
-    };
+    let accesses =
+        |moment: &Moment| !moment.is_after && moment.accesses.iter().any(|access| is_shared(&access.raw));
     moments.iter().rposition(|moment| moment.worker == worker && accesses(moment) && here(moment))
 }
 
@@ -424,7 +430,8 @@ pub(crate) fn object_names(
     let failed_calls = &execution.runtime().failed_calls;
     let subject = subject(execution, &bug, &BTreeMap::new());
     let moments = moments::moments(&recording, &mut places, variables, &subject, failed_calls);
-    Ok(Objects::of(&recording, &moments, variables, &mut places, sources).names)
+    let memory = MemoryNames::of(&recording, variables, &mut places);
+    Ok(Objects::of(&recording, &moments, &memory, &mut places, sources).names)
 }
 
 /// Whether a function only waits for a futex.
@@ -530,6 +537,7 @@ fn name(runtime: &Runtime, id: WorkerId) -> String {
 /// The end of a worker's part of the story.
 fn what(bug: &Bug) -> String {
     match bug.kind {
+        BugKind::Assertion if bug.message().starts_with("abort was called") => "calls abort".into(),
         BugKind::Assertion => "the assertion fails".into(),
         BugKind::Panic => "panics".into(),
         BugKind::ExitCode => "ends the program".into(),

@@ -1,12 +1,13 @@
 //! The names of sync objects: from variables, from the source, or from the stacks or heap blocks that contain them.
 
+use super::memory_names::MemoryNames;
 use super::moment::{Act, Moment};
 use super::places::Places;
 use super::recorder::Recording;
 use super::{receivers, words};
 use crate::plural::amount;
 use crate::runtime::{ObjectId, Runtime};
-use crate::symbols::{SourceFrame, Sources, Variables};
+use crate::symbols::{SourceFrame, Sources};
 use std::collections::BTreeMap;
 
 /// See the module's documentation.
@@ -21,14 +22,14 @@ impl Objects {
     pub fn of(
         recording: &Recording,
         moments: &[Moment],
-        variables: &Variables,
+        memory: &MemoryNames<'_>,
         places: &mut Places<'_>,
         sources: &mut Sources,
     ) -> Objects {
         let mut names = receivers::names(recording, moments, places, sources);
         for moment in moments {
             if let Act::Object { address, .. } = moment.act
-                && let Some(name) = variables.object_at(address)
+                && let Some(name) = memory.object_at(address)
             {
                 names.insert(address, name);
             }

@@ -1,10 +1,10 @@
 //! Names from the source in the details of a data race.
 
+use super::memory_names::MemoryNames;
 use super::objects::Objects;
 use crate::evidence::Evidence;
 use crate::results::RaceHistory;
 use crate::runtime::Runtime;
-use crate::symbols::Variables;
 
 /// Names locks, and leaves out values that are no numbers to a reader: pointers, floats, and several fields at once.
 /// `runtime`: at the end of the execution.
@@ -12,7 +12,7 @@ pub fn name(
     race: &mut RaceHistory,
     evidence: &Evidence,
     runtime: &Runtime,
-    variables: &Variables,
+    memory: &MemoryNames<'_>,
     objects: &Objects,
 ) {
     let Evidence::Race { first, second } = evidence else { return };
@@ -20,7 +20,7 @@ pub fn name(
         u32::try_from(value).is_ok_and(|value| value != 0 && runtime.heap.block_around(value).is_some())
     };
     for (access, told) in [(first, &mut race.first), (second, &mut race.second)] {
-        let known = variables.at(access.address.into(), access.bytes);
+        let known = memory.at(access.address.into(), access.bytes);
         told.value = told.value.filter(|value| match &known {
             Some(known) => known.encoding.is_number(),
             None => !is_pointer(*value),

@@ -1,9 +1,11 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
+use super::moments::is_object;
 use super::polls::{PollEvent, Polls, TaskId, Turn};
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
-    AccessSource, Ending, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, Step, SyncEvent,
+    AccessSource, Ending, Event, GuestState, HbObject, Interest, MemoryAccess, Observer, ShadowFrame, Step,
+    SyncEvent,
 };
 use crate::orderings::{Atomicity, Order};
 use crate::outcome::Outcome;
@@ -47,6 +49,8 @@ pub struct RawStep {
     pub stale: Option<Stale>,
     /// The stack at which it was announced, innermost first.
     pub stack: Vec<Location>,
+    /// The frame that contains its sync object.
+    pub frame: Option<ShadowFrame>,
     pub accesses: Vec<RawAccess>,
     /// Mutexes and rwlocks that the worker took, and semaphores that it took from.
     pub took: Vec<ObjectId>,
@@ -105,6 +109,8 @@ pub struct RawAccess {
     pub writes: bool,
     /// The access's own place, which differs from the step's for an access in an atomic section.
     pub location: Option<Location>,
+    /// The frame that contains the memory.
+    pub frame: Option<ShadowFrame>,
     /// The content of memory before the access; `None` for more than 8 bytes.
     pub before: Option<u64>,
     /// The content after it; `None` if that is not certain.
@@ -120,6 +126,11 @@ pub struct RawAccess {
 }
 
 impl RawAccess {
+    /// Whether it writes. A compare-exchange that leaves the value as it was has failed, or might as well have.
+    pub fn changes(&self) -> bool {
+        self.writes && !(self.may_fail && self.after.is_some() && self.before == self.after)
+    }
+
     /// Who makes it, if it is no step and its worker polls a future.
     pub fn polled(&self) -> Option<&Quiet> {
         self.quiet.as_ref().filter(|quiet| !quiet.stack.is_empty())
@@ -143,6 +154,8 @@ pub struct Recording {
     pub polls: Polls,
     /// The tasks whose machines are in blocks, by the indices of the allocation's step and of its block.
     pub spawned: BTreeMap<(usize, usize), Vec<TaskId>>,
+    /// What workers are about to access at the end, as addresses and sizes, with the frames that contain it.
+    pub pending: Vec<(u64, u32, Option<ShadowFrame>)>,
     /// Whether there were more steps, or more frames on their stacks, than the maximum.
     pub too_long: bool,
 }
@@ -276,6 +289,7 @@ impl Recorder {
             fault: self.fault(state.runtime),
             stale: state.runtime.weak.as_ref().and_then(|weak| weak.stale(step.number + 1)),
             stack: self.stack(state, worker),
+            frame: if is_object(step.operation.kind) { frame(state, step.operation.object) } else { None },
             accesses: Vec::new(),
             took: Vec::new(),
             released: Vec::new(),
@@ -359,6 +373,7 @@ impl Recorder {
             reads: access.reads,
             writes,
             location: if futex { None } else { state.location(access.site) },
+            frame: frame(state, access.address),
             before,
             after: None,
             pointers: before.is_some_and(|value| is_pointer(state, value, access.bytes)),
@@ -489,6 +504,13 @@ impl Observer for Recorder {
     }
 
     fn end(&mut self, ending: &Ending<'_>) {
+        let runtime = ending.state.runtime;
+        let operations =
+            (0..runtime.workers().len() as u32).map(|id| runtime.pending(WorkerId(id)).operation);
+        let accesses = operations.filter(|operation| operation.kind.accesses_memory());
+        let pending =
+            accesses.map(|Operation { object, size, .. }| (object, size, frame(ending.state, object)));
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).pending = pending.collect();
         let executes_last = match ending.outcome {
             Outcome::Bug(bug) => !bug.kind.may_prevent_access(),
             _ => true,
@@ -498,6 +520,11 @@ impl Observer for Recorder {
             self.settle(&mut shared.0.lock().unwrap_or_else(PoisonError::into_inner), ending.state);
         }
     }
+}
+
+/// The frame that contains an address.
+fn frame(state: &GuestState<'_>, address: u64) -> Option<ShadowFrame> {
+    state.frame_at(address.try_into().ok()?)
 }
 
 /// The orderings of an access, as far as they are known from the program's source.
@@ -531,4 +558,5 @@ fn is_pointer(state: &GuestState<'_>, value: u64, bytes: u32) -> bool {
     let heap = &state.runtime.heap;
     heap.block_around(address).or_else(|| heap.block_around(address - 1)).is_some()
         || stack_of(state.runtime, address).is_some()
+        || state.frame_at(address).is_some()
 }

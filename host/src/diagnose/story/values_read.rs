@@ -17,10 +17,10 @@ use std::ops::Range;
 
 /// A worker's read of memory in the guest's own source.
 pub struct Read {
-    step: u64,
+    pub step: u64,
     line: SourceFrame,
     site: Option<Location>,
-    access: RawAccess,
+    pub access: RawAccess,
     writer: Option<Writer>,
 }
 
@@ -86,7 +86,7 @@ struct Byte<'a> {
 
 impl<'a> Written<'a> {
     fn add(&mut self, step: &'a RawStep, raw: &RawAccess) {
-        if !raw.writes || raw.may_fail && raw.before == raw.after {
+        if !raw.changes() {
             return;
         }
         let bytes = bytes(raw);
@@ -173,19 +173,28 @@ pub fn sentence(reader: Lane, failing: &[Read], names: &Names<'_>) -> Option<Cau
     Some(Cause { sentence, steps: [Some(read.step), written].into_iter().flatten().collect() })
 }
 
-/// A clause on the first read in which a passing schedule differs from the failing one.
-pub fn difference(reader: Lane, failing: &[Read], passing: &[Read], names: &Names<'_>) -> Option<String> {
+/// The first read in which a passing schedule differs from the failing one, in both.
+pub fn difference<'a>(
+    failing: &'a [Read],
+    passing: &'a [Read],
+    names: &Names<'_>,
+) -> Option<(&'a Read, &'a Read)> {
     let same = failing.iter().zip(passing).take_while(|(a, b)| a.is_at(b));
     let mut differ = same.filter(|(a, b)| a.access.before != b.access.before);
-    differ.find_map(|(a, b)| {
-        let (here, there) = (words::value(&a.access, names)?, words::value(&b.access, names)?);
+    differ.find(|(a, b)| {
+        let (here, there) = (words::value(&a.access, names), words::value(&b.access, names));
         // What the worker keeps for itself follows from something else.
-        if here == there || a.is_of_own() && b.is_of_own() {
-            return None;
-        }
-        let there = if there == words::NOT_NULL { "a pointer".into() } else { there };
-        let here = if here == words::NOT_NULL { "a pointer".into() } else { here };
-        let (who, what, place) = (names.lane(reader), b.what(Some(there), names)?, words::place(&b.line));
-        Some(format!("{who} then reads {what} ({place}) instead of {here}"))
+        here.is_some() && there.is_some() && here != there && !(a.is_of_own() && b.is_of_own())
     })
+}
+
+/// A clause on a difference.
+pub fn differs(reader: Lane, (failing, passing): (&Read, &Read), names: &Names<'_>) -> Option<String> {
+    let value = |read: &Read| {
+        let value = words::value(&read.access, names)?;
+        Some(if value == words::NOT_NULL { "a pointer".to_string() } else { value })
+    };
+    let (who, what) = (names.lane(reader), passing.what(Some(value(passing)?), names)?);
+    let place = words::place(&passing.line);
+    Some(format!("{who} then reads {what} ({place}) instead of {}", value(failing)?))
 }

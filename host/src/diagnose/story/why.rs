@@ -8,6 +8,7 @@ use super::deadlock::deadlock;
 use super::facts::{Cause, Facts};
 use super::moment::{Act, Moment, SharedAccess, is_same_line};
 use super::polls::Lane;
+use super::recorder::RawAccess;
 use super::taken_twice::taken_twice;
 use super::words;
 use crate::evidence::{Evidence, RacingAccess, RacingAct};
@@ -29,8 +30,9 @@ pub fn why(bug: &Bug, facts: &Facts<'_>) -> Option<Cause> {
         BugKind::UseAfterFree | BugKind::DoubleFree => freed(bug, facts).map(Cause::from),
         kind if may_follow_from_values(kind) => {
             let changed = bug.worker.and_then(|worker| changed(worker, facts));
+            let differs = || bug.worker.and_then(|worker| differs(worker, facts));
             let twice = || taken_twice(facts);
-            changed.or_else(twice).or_else(|| facts.read.clone())
+            changed.or_else(differs).or_else(twice).or_else(|| facts.read.clone())
         }
         BugKind::DataRace => race(bug, facts).map(Cause::from),
         _ => None,
@@ -140,8 +142,26 @@ fn changed(culprit: WorkerId, facts: &Facts<'_>) -> Option<Cause> {
     let line = (facts.stacks)(culprit).into_iter().find(|frame| frame.line.is_some())?;
     let culprit = (facts.lane)(culprit);
     let (at, read) = read_last(culprit, facts, &line)?;
+    changed_before(culprit, at, &read.raw, facts)
+}
+
+/// Which worker changed what the failing worker reads otherwise in the nearest passing schedule.
+fn differs(culprit: WorkerId, facts: &Facts<'_>) -> Option<Cause> {
+    let culprit = (facts.lane)(culprit);
+    let (step, read) = facts.differs.as_ref()?;
+    let is = |moment: &Moment| {
+        moment.step == *step
+            && moment.lane() == culprit
+            && moment.accesses.iter().any(|access| access.raw.address == read.address)
+    };
+    let at = facts.moments.iter().position(is)?;
+    changed_before(culprit, at, read, facts)
+}
+
+/// Which worker changed what a worker reads in a moment.
+fn changed_before(culprit: Lane, at: usize, read: &RawAccess, facts: &Facts<'_>) -> Option<Cause> {
     let before: Vec<Touch<'_>> = touches(&facts.moments[..=at], read);
-    let memory = match (facts.names.memory)(&read.raw) {
+    let memory = match (facts.names.memory)(read) {
         Some(known) => format!("`{}`", known.name),
         None => format!("what {} reads", words::place(facts.moments[at].line.as_ref()?)),
     };
@@ -181,12 +201,12 @@ struct Touch<'a> {
 }
 
 /// All accesses of the memory that this access reads, in order.
-fn touches<'a>(moments: &'a [Moment], read: &SharedAccess) -> Vec<Touch<'a>> {
-    let (start, end) = (read.raw.address, read.raw.address + u64::from(read.raw.bytes));
+fn touches<'a>(moments: &'a [Moment], read: &RawAccess) -> Vec<Touch<'a>> {
+    let (start, end) = (read.address, read.address + u64::from(read.bytes));
     let all =
         moments.iter().flat_map(|moment| moment.accesses.iter().map(move |access| (moment, &access.raw)));
     let these = all.filter(|(_, raw)| raw.address < end && start < raw.address + u64::from(raw.bytes));
-    these.map(|(moment, raw)| Touch { moment, reads: raw.reads, writes: raw.writes }).collect()
+    these.map(|(moment, raw)| Touch { moment, reads: raw.reads, writes: raw.changes() }).collect()
 }
 
 /// A lost update: the last writer had read the memory, in the same function, before another worker wrote it.

@@ -376,7 +376,7 @@ pub fn value(raw: &RawAccess, names: &Names<'_>) -> Option<String> {
 }
 
 fn verb(piece: &[&SharedAccess], name: &str) -> String {
-    let (reads, writes) = (piece.iter().any(|a| a.raw.reads), piece.iter().any(|a| a.raw.writes));
+    let (reads, writes) = (piece.iter().any(|a| a.raw.reads), piece.iter().any(|a| a.raw.changes()));
     match (reads, writes) {
         _ if piece.iter().all(|a| !a.raw.writes || a.raw.may_fail && a.raw.after.is_none()) && writes => {
             format!("accesses {name}")
@@ -397,7 +397,7 @@ fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
         Some(word) => Some(word.text(value)),
         None => number(value, bytes, encoding),
     };
-    let last = piece.iter().rev().find(|access| access.raw.writes);
+    let last = piece.iter().rev().find(|access| access.raw.changes());
     match last {
         None => {
             let first = piece[0].raw.before;

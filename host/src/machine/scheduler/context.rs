@@ -4,7 +4,7 @@
 use super::super::stack::{self, Layout, SavedWorker};
 use super::Scheduler;
 use crate::observe::{
-    Event, GuestState, Interest, MemoryBounds, Observers, Program, StackPlace, Stacks, Step,
+    Event, GuestState, Interest, MemoryBounds, Observers, Program, ShadowFrame, StackPlace, Stacks, Step,
 };
 use crate::orderings::OnDemand;
 use crate::runtime::Runtime;
@@ -50,6 +50,11 @@ impl Stacks for Suspended<'_> {
             layout.read(self.table, saved, bounds);
         }
         layout.place(address)
+    }
+
+    fn frame(&self, worker: WorkerId, bounds: (u32, u32), address: u32) -> Option<ShadowFrame> {
+        let saved = self.saved_workers.get(worker.index()).filter(|_| self.running != Some(worker))?;
+        stack::frame_around(self.table, saved, bounds, address)
     }
 }
 

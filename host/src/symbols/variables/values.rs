@@ -4,6 +4,7 @@
 //! is a number of 4 bytes, `0xADDRESS:BYTES` a range.
 
 use super::{DEPTH_MAX, Encoding, Field, Type, TypeId, Variable, Variables};
+use coyote_instrumenter::Location;
 
 /// A piece of memory with a name, and a type if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,20 +37,39 @@ impl Variables {
         self.variables.values().filter(|variable| variable.piece.is_none())
     }
 
-    /// The place that an expression means in this memory.
+    /// The local variables in scope in a frame that begins at this address, in the order of declaration; of those with the
+    /// same name the last one. `function`: where its function is; `inlined`: the number of functions around the one in
+    /// question that are inlined there, too, or of which it is.
+    pub fn locals(&self, function: Location, inlined: usize, begin: u64) -> Vec<Place> {
+        let code = function.offset.checked_sub(self.code_start).map_or(u64::MAX, u64::from);
+        let mut places: Vec<Place> = Vec::new();
+        for (_, local) in self.locals.at(code).into_iter().filter(|(of, _)| *of == inlined) {
+            let Some(bytes) = self.size(local.ty, 0).filter(|bytes| *bytes > 0) else { continue };
+            let Some(address) = begin.checked_add(local.offset) else { continue };
+            places.retain(|place| place.name != local.name);
+            places.push(Place { name: local.name.clone(), address, bytes, ty: Some(local.ty) });
+        }
+        places
+    }
+
+    /// The place that an expression means in this memory. `locals`: local variables, which hide global ones.
     ///
     /// # Errors
     /// There is no such variable, or it has no such part; the text says why, as half a sentence.
-    pub fn find(&self, expression: &str, memory: &[u8]) -> Result<Place, String> {
+    pub fn find(&self, expression: &str, locals: &[Place], memory: &[u8]) -> Result<Place, String> {
         let expression = expression.trim();
         if let Some(rest) = expression.strip_prefix('*') {
-            let pointer = self.find(rest, memory)?;
+            let pointer = self.find(rest, locals, memory)?;
             return self.pointee(&pointer, memory);
         }
         if expression.starts_with("0x") {
             return range(expression);
         }
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
+        let end = expression.find(['.', '[']).unwrap_or(expression.len());
+        if let Some(local) = locals.iter().find(|local| local.name == expression[..end]) {
+            return self.part(local.clone(), &expression[end..], memory);
+        }
         let named = |v: &&Variable| expression.strip_prefix(v.name.as_str()).is_some_and(ends);
         let last = |v: &&Variable| {
             v.name.rsplit_once("::").is_some_and(|(_, name)| expression.strip_prefix(name).is_some_and(ends))
@@ -57,8 +77,10 @@ impl Variables {
         let longest = self.whole().filter(named).max_by_key(|v| v.name.len());
         let Some(variable) = longest.or_else(|| self.whole().find(last)) else {
             return Err(match self.variables.is_empty() {
-                true => "the module has no debug information that names variables: compile it with -g".into(),
-                false => format!("there is no global variable {expression}"),
+                true if self.locals.is_empty() => {
+                    "the module has no debug information that names variables: compile it with -g".into()
+                }
+                _ => format!("there is no variable {expression} with a place in memory here"),
             });
         };
         let length = if named(&variable) {
