@@ -267,7 +267,7 @@ impl Debugger {
                 None => format!("{:#x}:{}", operation.object, operation.size),
             };
             let encoding = known.map(|known| known.encoding).unwrap_or_default();
-            let show = |value| number_text(value, operation.size, encoding);
+            let show = |value| number_text(value, operation.size, &encoding);
             return match step.number_at {
                 None => format!("{kind} {place}"),
                 Some((before, after)) if operation.kind.writes() && before != after => {

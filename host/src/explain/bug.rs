@@ -3,6 +3,7 @@
 use super::Allowance;
 use crate::artifact::Artifact;
 use crate::diagnose::{Discovery, SourceLines, found_bug};
+use crate::engine_thread::on_engine_thread;
 use crate::execution::{Execution, Settings, Test};
 use crate::explore::alarm;
 use crate::machine::MachineError;
@@ -82,22 +83,52 @@ pub fn explain(
         found.explanation.findability = Some(findability);
         return with_rate(found, findability);
     }
-    if let Some(limit) = how.shrink {
-        shrink_found(&mut execution, found, limit, &lines, interrupted)?;
-    }
-    let Some(limit) = how.experiments else { return Ok(()) };
+    let Some(limit) = how.experiments else {
+        return match how.shrink {
+            Some(limit) => shrink_found(&mut execution, found, limit, &lines, interrupted),
+            None => Ok(()),
+        };
+    };
+    let allowance = Allowance { time: limit, interrupted };
+    // How often the bug is met does not depend on the schedule that shows it.
+    let (trace, identity) = (found.trace.clone(), found.identity.clone());
+    let measure = || -> Result<Option<Findability>, MachineError> {
+        let mut execution = Execution::new(artifact, test, settings)?;
+        super::findability(&mut execution, &trace, &identity, &lines, explored, allowance)
+    };
+    let (explained, findability) = std::thread::scope(|scope| {
+        let measuring = scope.spawn(|| on_engine_thread(measure));
+        let explained = explain_schedule(&mut execution, found, how.shrink, &lines, allowance);
+        (explained, measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    explained?;
     if interrupted.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let allowance = Allowance { time: limit, interrupted };
-    let mut explanation = found.explanation.clone();
-    let FoundBug { trace, identity, .. } = &*found;
-    super::experiments(&mut execution, trace, identity, &lines, allowance, &mut explanation)?;
-    explanation.findability =
-        super::findability(&mut execution, trace, identity, &lines, explored, allowance)?;
-    if let Some(findability) = explanation.findability {
+    found.explanation.findability = findability?;
+    if let Some(findability) = found.explanation.findability {
         with_rate(found, findability)?;
     }
+    Ok(())
+}
+
+/// Shrinks the schedule, and explains what is left of it.
+fn explain_schedule(
+    execution: &mut Execution,
+    found: &mut FoundBug,
+    shrink: Option<Duration>,
+    lines: &Mutex<SourceLines>,
+    allowance: Allowance<'_>,
+) -> Result<(), ExplainError> {
+    if let Some(limit) = shrink {
+        shrink_found(execution, found, limit, lines, allowance.interrupted)?;
+    }
+    if allowance.interrupted.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let mut explanation = found.explanation.clone();
+    let FoundBug { trace, identity, .. } = &*found;
+    super::experiments(execution, trace, identity, lines, allowance, &mut explanation)?;
     found.explanation = explanation;
     Ok(())
 }

@@ -23,6 +23,7 @@ pub use locals::InFrame;
 use locals::Locals;
 use locations::{Content, Part};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 pub use values::Place;
 pub(crate) use values::{number_text, slice};
 
@@ -71,7 +72,7 @@ const OBJECTS: [&str; 12] = [
 const DEPTH_MAX: usize = 64;
 
 /// The encoding of a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Not known: read as a number without a sign.
     #[default]
@@ -84,14 +85,16 @@ pub enum Encoding {
     Bool,
     /// Shown as null or not.
     Pointer,
+    /// Shown by the names of its values; a value without a name has no meaning to a reader.
+    Enumeration(Arc<BTreeMap<u64, String>>),
     /// Any other encoding: reports show no value, and the debugger shows a hexadecimal number.
     Other,
 }
 
 impl Encoding {
     /// Whether the bytes, read as a number, may mean something to a reader.
-    pub fn is_number(self) -> bool {
-        !matches!(self, Encoding::Pointer | Encoding::Other)
+    pub fn is_number(&self) -> bool {
+        !matches!(self, Encoding::Pointer | Encoding::Enumeration(_) | Encoding::Other)
     }
 }
 
@@ -263,7 +266,7 @@ impl Variables {
             }
             Type::Number { bytes: size, encoding, .. } => {
                 if offset == 0 && bytes == *size {
-                    walk.encoding = *encoding;
+                    walk.encoding = encoding.clone();
                 }
             }
             Type::Array { element, counts } => {
@@ -444,7 +447,23 @@ impl Reading {
                     of_type = Some(id);
                 }
                 dw::DW_TAG_enumeration_type => {
-                    self.types.insert(id, Type::Opaque { bytes: bytes.unwrap_or_default() });
+                    let (bytes, encoding) =
+                        (bytes.unwrap_or_default(), Encoding::Enumeration(Arc::default()));
+                    self.types.insert(id, Type::Number { bytes, encoding, target: None });
+                    of_type = Some(id);
+                }
+                dw::DW_TAG_enumerator => {
+                    if let Some(Type::Number { bytes, encoding: Encoding::Enumeration(names), .. }) =
+                        parent.and_then(|parent| self.types.get_mut(&parent))
+                        && let Some(name) = name
+                        && let Some(value) = entry.attr_value(dw::DW_AT_const_value)
+                        && let Some(value) =
+                            value.sdata_value().map(|value| value as u64).or(value.udata_value())
+                    {
+                        let unused = 64 - 8 * (*bytes).clamp(1, 8);
+                        // Of two names of a value the first one.
+                        Arc::make_mut(names).entry(value << unused >> unused).or_insert(name);
+                    }
                 }
                 dw::DW_TAG_array_type => {
                     if let Some(element) = target {

@@ -1,7 +1,9 @@
 //! Moments as rows: the important ones, one row for the actions of a worker in one line, with folded loops.
 
-use super::moment::{Act, Moment, Weight, in_line_of, is_same_line};
+use super::moment::{Act, Got, Moment, Weight, in_line_of, is_same_line};
 use super::polls::Lane;
+use coyote_strategies::OpKind;
+use std::collections::BTreeMap;
 
 /// The maximum number of rows of a story.
 const ROWS_MAX: usize = 15;
@@ -61,19 +63,26 @@ impl Group {
 /// The rows of a story, and the number of rows that were left out. `reserved`: the number of rows that are added later.
 pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
     let max = ROWS_MAX.saturating_sub(reserved);
-    let mut groups = grouped(moments, Weight::Library);
+    let mut least = Weight::Library;
+    let mut groups = grouped(moments, least);
     if groups.is_empty() {
-        groups = grouped(moments, Weight::Background);
+        least = Weight::Background;
+        groups = grouped(moments, least);
     }
-    for least in [Weight::Lock, Weight::Shared, Weight::Waiting] {
+    for more in [Weight::Lock, Weight::Shared, Weight::Waiting] {
         if groups.len() > max {
-            let fewer = grouped(moments, least);
+            let fewer = grouped(moments, more);
             // A story that consists only of waits explains nothing.
-            let enough = if least == Weight::Waiting { 5.min(max / 2 + 1) } else { 1 };
+            let enough = if more == Weight::Waiting { 5.min(max / 2 + 1) } else { 1 };
             if fewer.len() >= enough {
-                groups = fewer;
+                (groups, least) = (fewer, more);
             }
         }
+    }
+    let promoted = with_releases(moments, least);
+    let with_them = grouped(&promoted, least);
+    if with_them.len() <= max {
+        groups = with_them;
     }
     let left_out = groups.len().saturating_sub(max);
     if left_out > 0 {
@@ -92,6 +101,42 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
         groups = kept;
     }
     (groups, left_out)
+}
+
+/// The moments, of which those count more that give back what another worker or task takes next: without them, a lock would
+/// seem to be held by two. `least`: the weight of moments that are shown.
+fn with_releases(moments: &[Moment], least: Weight) -> Vec<Moment> {
+    let mut moments = moments.to_vec();
+    // Who was last seen to take each lock, and the moment in which he gives it back, if that is not shown.
+    let mut taken: BTreeMap<u64, (Lane, Option<usize>)> = BTreeMap::new();
+    for at in 0..moments.len() {
+        let (lane, shown) = (moments[at].lane(), moments[at].weight >= least);
+        let Act::Object { kind, address, got } = moments[at].act else { continue };
+        match kind {
+            // It gives back its mutex.
+            OpKind::Wait if shown => taken.retain(|_, (by, _)| *by != lane),
+            OpKind::Unlock | OpKind::RwUnlock => match taken.get_mut(&address) {
+                Some((by, _)) if *by == lane && shown => drop(taken.remove(&address)),
+                Some((by, release)) if *by == lane => *release = Some(at),
+                _ => {}
+            },
+            _ if shown && takes(kind) && got == Got::It => {
+                if let Some((by, Some(release))) = taken.insert(address, (lane, None))
+                    && by != lane
+                {
+                    moments[release].weight = least;
+                }
+            }
+            _ => {}
+        }
+    }
+    moments
+}
+
+/// Whether an operation takes a lock.
+fn takes(kind: OpKind) -> bool {
+    use OpKind::*;
+    matches!(kind, Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock | Relock)
 }
 
 fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {

@@ -346,8 +346,8 @@ fn of_lock(piece: &[(usize, &SharedAccess)], names: &Names<'_>) -> Option<Vec<Ac
 /// The name of a piece of memory, if it has one, and a text about its accesses.
 fn described(piece: &[&SharedAccess], names: &Names<'_>) -> (Option<String>, String) {
     let known = (names.memory)(&piece[0].raw);
-    let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding);
-    let values = values(piece, encoding);
+    let encoding = known.as_ref().map_or(Encoding::Unknown, |known| known.encoding.clone());
+    let values = values(piece, &encoding);
     match known {
         None => (None, values),
         Some(MemoryName { name, .. }) => {
@@ -372,7 +372,7 @@ pub fn access(access: &SharedAccess, names: &Names<'_>) -> (String, String) {
 pub fn value(raw: &RawAccess, names: &Names<'_>) -> Option<String> {
     let encoding = (names.memory)(raw).map_or(Encoding::Unknown, |known| known.encoding);
     let is_address = encoding == Encoding::Unknown && raw.pointers;
-    raw.before.filter(|_| !is_address).and_then(|value| number(value, raw.bytes, encoding))
+    raw.before.filter(|_| !is_address).and_then(|value| number(value, raw.bytes, &encoding))
 }
 
 fn verb(piece: &[&SharedAccess], name: &str) -> String {
@@ -388,9 +388,9 @@ fn verb(piece: &[&SharedAccess], name: &str) -> String {
 }
 
 /// `is 3`, `3 -> 4` or `= 4`; empty if the value is not known, or means nothing to a reader.
-fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
+fn values(piece: &[&SharedAccess], encoding: &Encoding) -> String {
     let bytes = piece[0].raw.bytes;
-    if encoding == Encoding::Unknown && piece.iter().any(|access| access.raw.pointers) {
+    if *encoding == Encoding::Unknown && piece.iter().any(|access| access.raw.pointers) {
         return String::new();
     }
     let show = |value: u64| match piece[0].word {
@@ -408,18 +408,18 @@ fn values(piece: &[&SharedAccess], encoding: Encoding) -> String {
             let Some(after) = last.raw.after.and_then(show) else { return String::new() };
             match piece.iter().find(|access| access.raw.reads).and_then(|a| a.raw.before).and_then(show) {
                 // Another pointer, about which nothing can be said.
-                Some(before) if encoding == Encoding::Pointer && before == after => String::new(),
+                Some(before) if *encoding == Encoding::Pointer && before == after => String::new(),
                 // A lock that is taken and given back.
                 Some(before) if piece[0].word.is_some() && before == after => String::new(),
                 Some(before) if piece[0].raw.reads => format!("{before} -> {after}"),
-                _ if encoding == Encoding::Pointer && after != NULL => String::new(),
+                _ if *encoding == Encoding::Pointer && after != NULL => String::new(),
                 _ => format!("= {after}"),
             }
         }
     }
 }
 
-fn number(value: u64, bytes: u32, encoding: Encoding) -> Option<String> {
+fn number(value: u64, bytes: u32, encoding: &Encoding) -> Option<String> {
     let unused = 64 - 8 * bytes.clamp(1, 8);
     let signed = (value << unused) as i64 >> unused;
     match encoding {
@@ -431,6 +431,7 @@ fn number(value: u64, bytes: u32, encoding: Encoding) -> Option<String> {
             n => n.to_string(),
         }),
         Encoding::Pointer => Some(if value == 0 { NULL.into() } else { NOT_NULL.into() }),
+        Encoding::Enumeration(names) => names.get(&value).cloned(),
         Encoding::Other => None,
         // Most such numbers are small negative ones.
         Encoding::Unknown if (-1_000_000..0).contains(&signed) && bytes >= 4 => Some(signed.to_string()),

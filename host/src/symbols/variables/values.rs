@@ -148,7 +148,7 @@ impl Variables {
             return "beyond the end of memory".into();
         };
         match self.shape(of) {
-            Some(Type::Number { encoding, .. }) => number(bytes, *encoding),
+            Some(Type::Number { encoding, .. }) => number(bytes, encoding),
             Some(Type::Record { .. }) => {
                 if depth == SHOWN_DEPTH_MAX {
                     return "{..}".into();
@@ -171,7 +171,7 @@ impl Variables {
                 }
                 format!("[{}]", elements.join(", "))
             }
-            Some(Type::Opaque { .. }) | None if bytes.len() <= 8 => number(bytes, Encoding::Unknown),
+            Some(Type::Opaque { .. }) | None if bytes.len() <= 8 => number(bytes, &Encoding::Unknown),
             _ => hex(bytes),
         }
     }
@@ -273,7 +273,7 @@ fn number_of(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-fn number(bytes: &[u8], encoding: Encoding) -> String {
+fn number(bytes: &[u8], encoding: &Encoding) -> String {
     match bytes.len() {
         0..=8 => number_text(number_of(bytes), bytes.len() as u32, encoding),
         _ => hex(bytes),
@@ -281,12 +281,13 @@ fn number(bytes: &[u8], encoding: Encoding) -> String {
 }
 
 /// A number of `bytes` bytes as text, by its encoding.
-pub(crate) fn number_text(value: u64, bytes: u32, encoding: Encoding) -> String {
+pub(crate) fn number_text(value: u64, bytes: u32, encoding: &Encoding) -> String {
     let unused = 64 - 8 * bytes.clamp(1, 8);
     match encoding {
         Encoding::Signed => ((value << unused) as i64 >> unused).to_string(),
         Encoding::Bool if value < 2 => (value == 1).to_string(),
         Encoding::Pointer if value == 0 => "null".into(),
+        Encoding::Enumeration(names) => names.get(&value).cloned().unwrap_or_else(|| value.to_string()),
         Encoding::Pointer | Encoding::Other => format!("{value:#x}"),
         _ => value.to_string(),
     }
