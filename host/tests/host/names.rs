@@ -219,9 +219,12 @@ fn build_rust(program: &str, level: &str) -> Option<(tempfile::TempDir, PathBuf)
     Some((directory, module))
 }
 
-/// The addresses at which the debugger finds each local variable of a program that ends with exit code 3, by the last
-/// part of its function's name and its own name, looked for before each step in all frames of all workers.
-fn locals(module: &Path) -> (BTreeMap<(String, String), BTreeSet<u64>>, Vec<String>) {
+/// Addresses of local variables, by the last parts of their functions' names and their own names.
+type Addresses = BTreeMap<(String, String), BTreeSet<u64>>;
+
+/// The addresses at which the debugger finds each local variable of a program that ends with exit code 3,
+/// looked for before each step in all frames of all workers; and what the program prints.
+fn locals(module: &Path) -> (Addresses, Vec<String>) {
     let directory = module.parent().unwrap();
     let file = module.file_name().unwrap().to_str().unwrap();
     let ended = process::run(directory, &["test", file, "--seed", "0", "-i", "1", "--format", "json"]);
@@ -237,7 +240,7 @@ fn locals(module: &Path) -> (BTreeMap<(String, String), BTreeSet<u64>>, Vec<Stri
     let found = on_engine_thread(move || {
         let settings = guest::settings();
         let mut debugger = Debugger::new(&artifact, &module, &test, &settings, &trace, false).unwrap();
-        let mut found: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+        let mut found = Addresses::new();
         for position in 0..debugger.end() {
             debugger.go_to(position).unwrap();
             for worker in debugger.workers() {
@@ -259,7 +262,7 @@ fn locals(module: &Path) -> (BTreeMap<(String, String), BTreeSet<u64>>, Vec<Stri
 /// address. No two calls of a function are in the same place of a stack, so that one printed function is called once.
 fn compare_locals(module: &Path, count: usize, at: &str) {
     let (found, lines) = locals(module);
-    let mut printed: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+    let mut printed = Addresses::new();
     for line in &lines {
         let [function, name, address] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap();

@@ -397,10 +397,15 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
     let place = first.line.clone();
     let source = source_text(sources, place.as_ref());
     let function = place.as_ref().map(|frame| short_name(&frame.function));
+    let spawns = group.moments.iter().any(|moment| matches!(moment.act, Act::Spawn(_)));
+    let own = source.as_deref().map(|line| match &place {
+        Some(frame) if !spawns && group.lane != Lane::Worker(WorkerId(0)) => own_part(line, &frame.function),
+        _ => line,
+    });
     StoryRow {
         steps: Some((first.step, last.step)),
         worker: 0,
-        text: words::text(group, function.as_deref(), source.as_deref(), names),
+        text: words::text(group, function.as_deref(), own, names),
         place,
         source,
         repeats: group.repeats,
@@ -409,6 +414,22 @@ fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
         gap: group.skipped > 0,
         skipped: group.skipped,
     }
+}
+
+/// The part of a line that is a closure's, in a line that creates a thread which executes it.
+fn own_part<'a>(line: &'a str, function: &str) -> &'a str {
+    let closure = match () {
+        () if function.contains("{closure") => line.split_once("spawn(").map(|(_, closure)| closure),
+        () if function.contains("::$_") || function.contains("'lambda") => {
+            line.find("([").or(line.find("{[")).map(|at| &line[at + 1..])
+        }
+        () => None,
+    };
+    let Some(closure) = closure.map(str::trim).filter(|closure| !closure.is_empty()) else { return line };
+    let closure = closure.trim_end_matches(';');
+    let count = |sign| closure.matches(sign).count();
+    let closes = if count(')') > count('(') { closure.strip_suffix(')') } else { None };
+    closes.unwrap_or(closure)
 }
 
 /// The names of sync objects in the program's source, by address, as far as they follow from a replay that reproduces

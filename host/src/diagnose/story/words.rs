@@ -19,6 +19,9 @@ const NULL: &str = "null";
 /// The text for any other pointer.
 pub const NOT_NULL: &str = "not null";
 
+/// Numbers that no size can be.
+const NICHES: std::ops::Range<u64> = 1 << 31..(1 << 31) + 256;
+
 /// Names of objects, memory and workers. Addresses are not shown: the source describes what has no name.
 pub struct Names<'a> {
     /// Names of sync objects.
@@ -435,6 +438,8 @@ fn number(value: u64, bytes: u32, encoding: &Encoding) -> Option<String> {
         Encoding::Other => None,
         // Most such numbers are small negative ones.
         Encoding::Unknown if (-1_000_000..0).contains(&signed) && bytes >= 4 => Some(signed.to_string()),
+        // What Rust writes for a variant without data where another one has a size or a capacity.
+        Encoding::Unknown if bytes == 4 && NICHES.contains(&value) => None,
         // Two numbers or pointers that are written at once are more likely than one that is so large.
         Encoding::Unknown if bytes == 8 && value > u32::MAX.into() => None,
         Encoding::Unknown => Some(value.to_string()),

@@ -8,6 +8,7 @@ use crate::results::{Decisive, Instead, Meaning, Rate, Shrinking};
 use crate::runtime::{FaultClass, other_order};
 use crate::symbols::SourceFrame;
 use crate::trace::Decision;
+use coyote_strategies::WorkerPath;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -70,19 +71,20 @@ pub fn facts(bug: &BugReport) -> Vec<(&'static str, String)> {
 fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
     let what = match bug.timeline.decisions.get(decisive.decision) {
         Some(Decision::Step { worker, kind, site }) => {
+            let worker = title(bug, worker);
             let frames = site.and_then(|site| bug.timeline.places.get(&site));
             match (frames, &bug.explanation.decisive_place) {
                 // What a library does there says less than where it was called.
                 (Some(frames), Some(place)) if frames::own(frames).next().is_none() => {
-                    format!("worker {worker} in {}", frames::one_line(std::slice::from_ref(place)))
+                    format!("{worker} in {}", frames::one_line(std::slice::from_ref(place)))
                 }
                 (Some(frames), _) => {
-                    format!("worker {worker}, {} in {}", kind.name(), frames::one_line(frames))
+                    format!("{worker}, {} in {}", kind.name(), frames::one_line(frames))
                 }
-                (None, _) => format!("worker {worker}, {}", kind.name()),
+                (None, _) => format!("{worker}, {}", kind.name()),
             }
         }
-        Some(Decision::Timeout { worker }) => format!("the timeout of worker {worker}"),
+        Some(Decision::Timeout { worker }) => format!("the timeout of {}", title(bug, worker)),
         Some(Decision::Value { value, bound }) => chosen(decisive.meaning.as_ref(), *value, *bound),
         None => String::new(),
     };
@@ -97,6 +99,16 @@ fn decisive(bug: &BugReport, decisive: &Decisive) -> String {
         of(decisive.before),
         of(decisive.after)
     )
+}
+
+/// A worker as the story calls it, with its name.
+fn title(bug: &BugReport, worker: &WorkerPath) -> String {
+    let path = format!("worker {worker}");
+    let is = |title: &&String| {
+        title.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let mut titles = bug.story.iter().flat_map(|story| &story.workers).map(|worker| &worker.title);
+    titles.find(is).cloned().unwrap_or(path)
 }
 
 /// The other choice with which the schedule passes.

@@ -151,30 +151,31 @@ impl Locals {
 fn offset(unit: UnitRef<'_, Section>, location: Expression<Section>, base: u32) -> Option<u64> {
     let mut operations = location.operations(unit.encoding());
     // Of the variable, by the pieces so far; of the piece, if it has a place; and the bytes before it.
-    let (mut variable, mut piece, mut before) = (None, None::<u64>, 0_u64);
-    let mut settle = |piece: &mut Option<u64>, before: u64| {
-        let begin = piece.take().map(|at: u64| at.checked_sub(before));
-        match (begin, variable) {
-            (None, _) => Some(()),
-            (Some(Some(begin)), None) => Some(variable = Some(begin)),
-            (Some(Some(begin)), Some(known)) => (begin == known).then_some(()),
-            (Some(None), _) => None,
-        }
-    };
-    while let Ok(Some(operation)) = operations.next() {
-        match (operation, piece) {
-            (Operation::FrameOffset { offset }, None) => piece = Some(offset.try_into().ok()?),
-            (Operation::WasmLocal { index }, None) if index == base => piece = Some(0),
-            (Operation::PlusConstant { value }, Some(at)) => piece = at.checked_add(value),
-            (Operation::Piece { size_in_bits, bit_offset: None }, _) if size_in_bits % 8 == 0 => {
-                settle(&mut piece, before)?;
+    let (mut variable, mut piece, mut before) = (None, None::<u64>, 0);
+    loop {
+        match (operations.next().ok()?, piece) {
+            (Some(Operation::FrameOffset { offset }), None) => piece = Some(offset.try_into().ok()?),
+            (Some(Operation::WasmLocal { index }), None) if index == base => piece = Some(0),
+            (Some(Operation::PlusConstant { value }), Some(at)) => piece = at.checked_add(value),
+            (Some(Operation::Piece { size_in_bits, bit_offset: None }), _) if size_in_bits % 8 == 0 => {
+                agree(&mut variable, piece.take(), before)?;
                 before += size_in_bits / 8;
+            }
+            (None, _) => {
+                agree(&mut variable, piece, before)?;
+                return variable;
             }
             _ => return None,
         }
     }
-    settle(&mut piece, before)?;
-    variable
+}
+
+/// Takes up where a variable begins by the place of a piece, which stands behind so many bytes; `None` if other pieces say
+/// otherwise.
+fn agree(variable: &mut Option<u64>, piece: Option<u64>, before: u64) -> Option<()> {
+    let Some(piece) = piece else { return Some(()) };
+    let begin = piece.checked_sub(before)?;
+    (*variable.get_or_insert(begin) == begin).then_some(())
 }
 
 /// The offset in a list of locations, if all of them that are places in the frame agree.
