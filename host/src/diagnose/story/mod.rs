@@ -619,7 +619,19 @@ fn short_name(function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short_name;
+    use super::{own_part, short_name};
+
+    #[test]
+    fn a_closure_has_its_part_of_the_line_that_creates_a_thread() {
+        let spawn = "thread::spawn(move || inv.reserve(i, 3))";
+        assert_eq!(own_part(spawn, "app::main::{{closure}}"), "move || inv.reserve(i, 3)");
+        assert_eq!(own_part(spawn, "app::main"), spawn);
+        assert_eq!(own_part("s.spawn(|| {", "app::main::{closure#0}::{closure#1}"), "|| {");
+        let thread = "std::thread t([&] { one.transfer(30); });";
+        assert_eq!(own_part(thread, "main::$_0::operator()() const"), "[&] { one.transfer(30); }");
+        assert_eq!(own_part(thread, "main"), thread);
+        assert_eq!(own_part("total.fetch_add(1);", "app::main::{{closure}}"), "total.fetch_add(1);");
+    }
 
     /// Closures have the name of the function around them, in each notation of Rust's compiler.
     #[test]
