@@ -99,8 +99,7 @@ pub(super) fn of_rounds(plan: &Plan, looked: Wanted) -> Vec<&'static str> {
     let bugs = plan.settings.detectors.lassos();
     let mut assumptions = Vec::new();
     if looked != bugs && bugs.any() {
-        assumptions
-            .push("no round of steps is repeated for ever (of searches, only stateful looks for that)");
+        assumptions.push("no round of steps is repeated for ever, which was not looked for");
     } else if looked != bugs {
         assumptions.push("no round of steps is repeated for ever");
     } else if plan.artifact.imports("monitor") && !looked.together {
