@@ -5,7 +5,7 @@ use super::lock_words::LockWord;
 use super::moment::{Act, Got, Moment, SharedAccess, Subject, Weight};
 use super::places::{Places, stack_of};
 use super::polls::PollEvent;
-use super::recorder::{Quiet, RawAccess, RawStep, Recording};
+use super::recorder::{Quiet, RawAccess, RawStep, Recording, is_object};
 use super::sharing::{Others, Sharing};
 use super::within::{keeps_runtime, runs_tasks};
 use crate::runtime::ObjectId;
@@ -309,12 +309,6 @@ fn fault(name: &str, number: u64, failed_calls: &[(u64, String)]) -> Act {
 
 fn touches(access: &RawAccess, address: u64) -> bool {
     (access.address..access.address + u64::from(access.bytes)).contains(&address)
-}
-
-/// Whether an operation concerns a sync object at an address.
-pub fn is_object(kind: OpKind) -> bool {
-    use OpKind::*;
-    matches!(kind, FutexWait | FutexNotify | Relock) || crate::observe::uses_object(kind)
 }
 
 /// `kind`: what the operation is to a reader.

@@ -7,9 +7,8 @@
 
 use super::cxx;
 use super::moment::{Act, Moment};
-use super::moments::is_object;
 use super::places::{Places, stack_of};
-use super::recorder::{RawStep, Recording};
+use super::recorder::{RawStep, Recording, is_object};
 use crate::symbols::{SourceFrame, Sources, without_generics};
 use coyote_instrumenter::Location;
 use coyote_strategies::OpKind;

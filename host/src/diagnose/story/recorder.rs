@@ -1,6 +1,5 @@
 //! An observer that records what the steps of a schedule do while it is executed once more.
 
-use super::moments::is_object;
 use super::polls::{PollEvent, Polls, TaskId, Turn};
 use crate::machine::stack::SHOWN_MAX;
 use crate::observe::{
@@ -520,6 +519,12 @@ impl Observer for Recorder {
             self.settle(&mut shared.0.lock().unwrap_or_else(PoisonError::into_inner), ending.state);
         }
     }
+}
+
+/// Whether an operation concerns a sync object at an address.
+pub fn is_object(kind: OpKind) -> bool {
+    matches!(kind, OpKind::FutexWait | OpKind::FutexNotify | OpKind::Relock)
+        || crate::observe::uses_object(kind)
 }
 
 /// The frame that contains an address.
