@@ -4,7 +4,7 @@
 //! - `moment`: a step as a line of the guest's own source, and its importance; `moments` reads them from the recorded steps,
 //!   and `places` finds the guest's own lines in stacks. `lock_words` and `condvars` know the sync objects of Rust's std, which
 //!   are futexes.
-//! - `rows`: the important ones, with folded loops.
+//! - `rows`: the important ones, with folded loops; `table`: the rows' columns and texts.
 //! - `polls`: the tasks that workers execute, and what becomes of them; `tasks`: where suspended ones wait; `turns`: which of
 //!   that is important. Workers and tasks are the story's *lanes*.
 //! - `sharing`: which memory several of them use.
@@ -37,6 +37,7 @@ mod receivers;
 mod recorder;
 mod rows;
 mod sharing;
+mod table;
 mod taken_twice;
 mod tasks;
 mod turns;
@@ -64,14 +65,13 @@ use history::Material;
 use lock_words::LockWord;
 use looks::Look;
 use memory_names::MemoryNames;
-use moment::{Act, Moment, Subject, Weight, is_same_line};
+use moment::{Moment, Subject, Weight, is_same_line};
 use objects::Objects;
 use places::Places;
 use polls::Lane;
 use recorder::{RawAccess, Recorder, Recording};
-use rows::Group;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use within::Within;
@@ -218,7 +218,7 @@ impl Teller {
             ends.clear();
         }
         let ends = ends.into_iter().map(|(id, row)| (at_end(id), row)).collect();
-        let (lanes, rows) = table(&groups, ends, decisive, &names, sources);
+        let (lanes, rows) = table::table(&groups, ends, decisive, &names, sources);
         let column = |lane| match lane {
             Lane::Worker(id) => StoryWorker { title: runtime.title(id), name: name(id) },
             Lane::Task(id) => StoryWorker {
@@ -308,45 +308,6 @@ fn paths(execution: &Execution) -> Vec<WorkerPath> {
     execution.runtime().workers().iter().map(|worker| worker.path.clone()).collect()
 }
 
-/// The workers and tasks that have rows, and the rows. `ends`: rows for what is never executed; `decisive`: the decisive step.
-fn table(
-    groups: &[Group],
-    ends: Vec<(Lane, StoryRow)>,
-    decisive: Option<u64>,
-    names: &Names<'_>,
-    sources: &mut Sources,
-) -> (Vec<Lane>, Vec<StoryRow>) {
-    let all = groups.iter().map(|group| group.lane).chain(ends.iter().map(|(lane, _)| *lane));
-    let lanes: BTreeSet<Lane> = all.collect();
-    let lanes: Vec<Lane> = lanes.into_iter().collect();
-    let column = |lane: Lane| lanes.iter().position(|other| *other == lane);
-    let of_group = |group: &Group| {
-        let row = row(group, names, sources);
-        let wakes = group.moments.iter().flat_map(|moment| &moment.wakes);
-        StoryRow {
-            worker: column(group.lane).expect("it is in a row"),
-            wakes: wakes.filter_map(|id| column(Lane::Worker(*id))).collect(),
-            decisive: decisive.is_some_and(|step| row.steps.is_some_and(|(a, b)| (a..=b).contains(&step))),
-            ..row
-        }
-    };
-    let mut rows: Vec<StoryRow> = groups.iter().map(of_group).collect();
-    // What tasks do in the code after a step may be much.
-    let of_task = |group: &Group| {
-        group
-            .moments
-            .iter()
-            .all(|moment| moment.is_after && !matches!(moment.act, Act::Allocates | Act::Frees))
-    };
-    let decisive = rows.iter().zip(groups).enumerate().filter(|(_, (row, _))| row.decisive).skip(1);
-    let others: Vec<usize> = decisive.filter(|(_, (_, group))| of_task(group)).map(|(at, _)| at).collect();
-    others.into_iter().for_each(|at| rows[at].decisive = false);
-    drop_empty(&mut rows);
-    let of_end = |(lane, row)| StoryRow { worker: column(lane).expect("it is in a row"), ..row };
-    rows.extend(ends.into_iter().map(of_end));
-    (lanes, rows)
-}
-
 /// Makes moments a subject of the story that it must not leave out: looks of workers that wait for ever and what changes
 /// afterwards, the decisive step, and the access with this index.
 fn weigh(moments: &mut [Moment], looks: &[Look], decisive: Option<u64>, access: Option<usize>) {
@@ -359,7 +320,7 @@ fn weigh(moments: &mut [Moment], looks: &[Look], decisive: Option<u64>, access: 
 }
 
 /// The last access of memory of a worker in its failing line: what it found there is a part of the bug. `is_shared`: whether
-/// the memory at an address is a variable or in a block, and not a local variable.
+/// an access is one of a variable that has a name, or of a block of the heap.
 fn last_access(
     moments: &[Moment],
     worker: WorkerId,
@@ -370,66 +331,6 @@ fn last_access(
     let accesses =
         |moment: &Moment| !moment.is_after && moment.accesses.iter().any(|access| is_shared(&access.raw));
     moments.iter().rposition(|moment| moment.worker == worker && accesses(moment) && here(moment))
-}
-
-/// Leaves out rows whose text says nothing, such as the end of a block at which nothing becomes of any value.
-fn drop_empty(rows: &mut Vec<StoryRow>) {
-    let says =
-        |row: &StoryRow| row.decisive || row.repeats.is_some() || row.text.contains(char::is_alphanumeric);
-    if !rows.iter().any(says) {
-        return;
-    }
-    let mut skipped = 0;
-    rows.retain_mut(|row| {
-        if !says(row) {
-            skipped += row.skipped;
-            return false;
-        }
-        row.skipped += std::mem::take(&mut skipped);
-        row.gap = row.skipped > 0;
-        true
-    });
-}
-
-fn row(group: &Group, names: &Names<'_>, sources: &mut Sources) -> StoryRow {
-    let first = group.moments.first().expect("a group has moments");
-    let last = group.moments.last().expect("a group has moments");
-    let place = first.line.clone();
-    let source = source_text(sources, place.as_ref());
-    let function = place.as_ref().map(|frame| short_name(&frame.function));
-    let spawns = group.moments.iter().any(|moment| matches!(moment.act, Act::Spawn(_)));
-    let own = source.as_deref().map(|line| match &place {
-        Some(frame) if !spawns && group.lane != Lane::Worker(WorkerId(0)) => own_part(line, &frame.function),
-        _ => line,
-    });
-    StoryRow {
-        steps: Some((first.step, last.step)),
-        worker: 0,
-        text: words::text(group, function.as_deref(), own, names),
-        place,
-        source,
-        repeats: group.repeats,
-        wakes: Vec::new(),
-        decisive: false,
-        gap: group.skipped > 0,
-        skipped: group.skipped,
-    }
-}
-
-/// The part of a line that is a closure's, in a line that creates a thread which executes it.
-fn own_part<'a>(line: &'a str, function: &str) -> &'a str {
-    let closure = match () {
-        () if function.contains("{closure") => line.split_once("spawn(").map(|(_, closure)| closure),
-        () if function.contains("::$_") || function.contains("'lambda") => {
-            line.find("([").or(line.find("{[")).map(|at| &line[at + 1..])
-        }
-        () => None,
-    };
-    let Some(closure) = closure.map(str::trim).filter(|closure| !closure.is_empty()) else { return line };
-    let closure = closure.trim_end_matches(';');
-    let count = |sign| closure.matches(sign).count();
-    let closes = if count(')') > count('(') { closure.strip_suffix(')') } else { None };
-    closes.unwrap_or(closure)
 }
 
 /// The names of sync objects in the program's source, by address, as far as they follow from a replay that reproduces
@@ -619,19 +520,7 @@ fn short_name(function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{own_part, short_name};
-
-    #[test]
-    fn a_closure_has_its_part_of_the_line_that_creates_a_thread() {
-        let spawn = "thread::spawn(move || inv.reserve(i, 3))";
-        assert_eq!(own_part(spawn, "app::main::{{closure}}"), "move || inv.reserve(i, 3)");
-        assert_eq!(own_part(spawn, "app::main"), spawn);
-        assert_eq!(own_part("s.spawn(|| {", "app::main::{closure#0}::{closure#1}"), "|| {");
-        let thread = "std::thread t([&] { one.transfer(30); });";
-        assert_eq!(own_part(thread, "main::$_0::operator()() const"), "[&] { one.transfer(30); }");
-        assert_eq!(own_part(thread, "main"), thread);
-        assert_eq!(own_part("total.fetch_add(1);", "app::main::{{closure}}"), "total.fetch_add(1);");
-    }
+    use super::short_name;
 
     /// Closures have the name of the function around them, in each notation of Rust's compiler.
     #[test]

@@ -111,6 +111,12 @@ pub enum Got {
     Nothing,
 }
 
+/// Whether an operation is to take a mutex or an rwlock.
+pub fn wants_lock(kind: OpKind) -> bool {
+    use OpKind::*;
+    matches!(kind, Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock)
+}
+
 /// An access of memory that several workers change.
 #[derive(Clone, Debug)]
 pub struct SharedAccess {

@@ -2,7 +2,7 @@
 
 use super::condvars;
 use super::lock_words::LockWord;
-use super::moment::{Act, Got, Moment, SharedAccess, Subject, Weight};
+use super::moment::{Act, Got, Moment, SharedAccess, Subject, Weight, wants_lock};
 use super::places::{Places, stack_of};
 use super::polls::PollEvent;
 use super::recorder::{Quiet, RawAccess, RawStep, Recording, is_object};
@@ -353,11 +353,7 @@ fn uses_futex(kind: OpKind) -> bool {
 
 /// Whether an operation is to take its object.
 fn wants(kind: OpKind) -> bool {
-    use OpKind::*;
-    matches!(
-        kind,
-        Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock | SemaphoreWait | SemaphoreTryWait
-    )
+    wants_lock(kind) || matches!(kind, OpKind::SemaphoreWait | OpKind::SemaphoreTryWait)
 }
 
 fn got(step: &RawStep) -> Got {

@@ -1,6 +1,6 @@
 //! Moments as rows: the important ones, one row for the actions of a worker in one line, with folded loops.
 
-use super::moment::{Act, Got, Moment, Weight, in_line_of, is_same_line};
+use super::moment::{Act, Got, Moment, Weight, in_line_of, is_same_line, wants_lock};
 use super::polls::Lane;
 use coyote_strategies::OpKind;
 use std::collections::BTreeMap;
@@ -79,10 +79,14 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
             }
         }
     }
-    let promoted = with_releases(moments, least);
-    let with_them = grouped(&promoted, least);
-    if with_them.len() <= max {
-        groups = with_them;
+    let releases = hidden_releases(moments, least);
+    if !releases.is_empty() {
+        let mut moments = moments.to_vec();
+        releases.into_iter().for_each(|at| moments[at].weight = least);
+        let with_them = grouped(&moments, least);
+        if with_them.len() <= max {
+            groups = with_them;
+        }
     }
     let left_out = groups.len().saturating_sub(max);
     if left_out > 0 {
@@ -103,15 +107,15 @@ pub fn rows(moments: &[Moment], reserved: usize) -> (Vec<Group>, usize) {
     (groups, left_out)
 }
 
-/// The moments, of which those count more that give back what another worker or task takes next: without them, a lock would
-/// seem to be held by two. `least`: the weight of moments that are shown.
-fn with_releases(moments: &[Moment], least: Weight) -> Vec<Moment> {
-    let mut moments = moments.to_vec();
+/// The indices of moments that are not shown and give back what another worker or task takes next: without them, a lock
+/// would seem to be held by two. `least`: the weight of moments that are shown.
+fn hidden_releases(moments: &[Moment], least: Weight) -> Vec<usize> {
+    let mut releases = Vec::new();
     // Who was last seen to take each lock, and the moment in which he gives it back, if that is not shown.
     let mut taken: BTreeMap<u64, (Lane, Option<usize>)> = BTreeMap::new();
-    for at in 0..moments.len() {
-        let (lane, shown) = (moments[at].lane(), moments[at].weight >= least);
-        let Act::Object { kind, address, got } = moments[at].act else { continue };
+    for (at, moment) in moments.iter().enumerate() {
+        let (lane, shown) = (moment.lane(), moment.weight >= least);
+        let Act::Object { kind, address, got } = moment.act else { continue };
         match kind {
             // It gives back its mutex.
             OpKind::Wait if shown => taken.retain(|_, (by, _)| *by != lane),
@@ -120,23 +124,17 @@ fn with_releases(moments: &[Moment], least: Weight) -> Vec<Moment> {
                 Some((by, release)) if *by == lane => *release = Some(at),
                 _ => {}
             },
-            _ if shown && takes(kind) && got == Got::It => {
+            _ if shown && (wants_lock(kind) || kind == OpKind::Relock) && got == Got::It => {
                 if let Some((by, Some(release))) = taken.insert(address, (lane, None))
                     && by != lane
                 {
-                    moments[release].weight = least;
+                    releases.push(release);
                 }
             }
             _ => {}
         }
     }
-    moments
-}
-
-/// Whether an operation takes a lock.
-fn takes(kind: OpKind) -> bool {
-    use OpKind::*;
-    matches!(kind, Lock | TryLock | ReadLock | TryReadLock | WriteLock | TryWriteLock | Relock)
+    releases
 }
 
 fn grouped(moments: &[Moment], least: Weight) -> Vec<Group> {

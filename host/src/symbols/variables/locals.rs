@@ -44,7 +44,7 @@ struct Function {
     end: u64,
     /// The local of wasm that holds the beginning of its frame.
     base: u32,
-    /// Those of a function before those of the functions that are inlined in it, and each in the order of declaration.
+    /// In the order of declaration.
     locals: Vec<Local>,
 }
 
